@@ -1,0 +1,82 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"time"
+
+	"github.com/toolwharf/toolwharf/host/internal/ledger"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// row is what the ledger will say of a case, as far as it is known before the
+// gates.
+func (x *Executor) row(c *tool.Case) ledger.Row {
+	return ledger.Row{
+		Host: x.host, Started: c.Started, Call: c.ID, Run: c.RunID,
+		Principal: c.Principal.String(), Op: c.Op,
+		Tool: c.Spec.Name, Adapter: c.Spec.Adapter, Effects: c.Spec.Effects.Effective(),
+		Spec: c.Spec.Digest, Args: c.Args.Digest(),
+		Client: c.Client.Name, Protocol: c.Client.Protocol,
+	}
+}
+
+// end records how the call ended. It goes on when the caller has gone: a call
+// that ran is recorded.
+func (x *Executor) end(ctx context.Context, c *tool.Case, row ledger.Row, out tool.Outcome, err *tool.Error) {
+	row.Ended = time.Now()
+	describe(&row, out, err)
+	behind := row.Attempt == 0 || row.Effects == tool.ReadOnly
+	if failure := x.journal.End(context.WithoutCancel(ctx), Record{Row: row, Behind: behind}); failure != nil {
+		x.log.Error("call not recorded in the ledger", "call", c.ID, "tool", row.Tool, "outcome", row.Outcome, "error", failure)
+	}
+	if row.Outcome != ledger.OK && err != nil {
+		x.log.Info("call came to no result", "call", c.ID, "tool", row.Tool, "adapter", row.Adapter,
+			"outcome", row.Outcome, "kind", err.Kind, "code", err.Code, "gate", row.Gate, "error", err)
+	}
+}
+
+// describe fills in the outcome.
+func describe(row *ledger.Row, out tool.Outcome, err *tool.Error) {
+	if err != nil {
+		row.Outcome = ledger.Failed
+		switch {
+		case err.Kind == tool.OutcomeUnknown:
+			row.Outcome = ledger.Unknown
+		case row.Attempt == 0:
+			row.Outcome = ledger.Refused
+		}
+		row.Kind, row.Code, row.Ran = err.Kind, err.Code, err.Ran
+		row.Detail = detail(err)
+		return
+	}
+	switch o := out.(type) {
+	case *tool.Result:
+		row.Outcome = ledger.OK
+		row.ResultBytes = int64(len(o.Structured))
+		for _, block := range o.Content {
+			row.ResultBytes += int64(size(block))
+		}
+		row.Cost = o.Cost
+	default:
+		row.Outcome = ledger.Pending
+	}
+}
+
+// detail is the operator's side of an error, bounded.
+func detail(err *tool.Error) string {
+	const max = 4096
+	s := err.Detail
+	if err.Err != nil {
+		if s != "" {
+			s += ": "
+		}
+		s += err.Err.Error()
+	}
+	if len(s) > max {
+		s = cutText(s, max)
+	}
+	return s
+}

@@ -1,0 +1,53 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// Explanation is what would happen to a call, and why.
+type Explanation struct {
+	Tool    string       `json:"tool"`
+	Adapter string       `json:"adapter"`
+	Effects tool.Effects `json:"effects"`
+	// Verdict is "pass" or "refuse".
+	Verdict tool.Decision `json:"verdict"`
+	// Gate is the one that decided, with Refuse.
+	Gate string    `json:"gate,omitempty"`
+	Kind tool.Kind `json:"error_kind,omitempty"`
+	Code string    `json:"error_code,omitempty"`
+	Text string    `json:"text,omitempty"`
+	// Steps are the gates that were asked, in order.
+	Steps []Step `json:"steps"`
+}
+
+// Step is one gate's verdict.
+type Step struct {
+	Gate    string        `json:"gate"`
+	Verdict tool.Decision `json:"verdict"`
+	Reason  string        `json:"reason"`
+}
+
+// Explain asks the gates about a call and sends nothing. The error is an
+// *UnknownError.
+func (x *Executor) Explain(ctx context.Context, call *tool.Call) (*Explanation, error) {
+	entry, release, ok := x.registry.Acquire(call.Name)
+	if !ok {
+		return nil, &UnknownError{call.Name}
+	}
+	defer release()
+	c := newCase(call, entry.Offer)
+	e := &Explanation{Tool: c.Spec.Name, Adapter: c.Spec.Adapter, Effects: c.Spec.Effects.Effective(), Steps: []Step{}}
+	gate, v := x.judge(ctx, c, entry.Offer, func(gate string, v tool.Verdict) {
+		e.Steps = append(e.Steps, Step{gate, v.Decision, v.Reason})
+	})
+	e.Verdict = v.Decision
+	if v.Err != nil {
+		e.Gate, e.Kind, e.Code, e.Text = gate, v.Err.Kind, v.Err.Code, v.Err.Text
+	}
+	return e, nil
+}

@@ -1,0 +1,105 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package executor
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"github.com/toolwharf/toolwharf/host/internal/registry"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// filter judges and changes a result: output check, then cap.
+func (x *Executor) filter(ctx context.Context, c *tool.Case, offer *registry.Offer, r *tool.Result) *tool.Error {
+	for _, f := range []Filter{checkOutput{offer}, capResult{x.max}} {
+		if err := f.Apply(ctx, c, r); err != nil {
+			e := tool.AsError(err)
+			e.Sent, e.Ran = true, tool.RanYes
+			return e
+		}
+	}
+	return nil
+}
+
+// checkOutput holds a result to the tool's output schema: a client may rely on
+// it (MCP 2026-07-28, server/tools, Output Schema).
+type checkOutput struct{ offer *registry.Offer }
+
+func (f checkOutput) Apply(_ context.Context, c *tool.Case, r *tool.Result) error {
+	if f.offer.Output == nil {
+		return nil
+	}
+	if r.Structured == nil {
+		return tool.Errorf(tool.OutputInvalid, "output_invalid",
+			"%s declares structured content and returned none", c.Spec.Name)
+	}
+	return f.offer.Output.ValidateValue(r.Structured)
+}
+
+// capResult bounds what is given to a client. Text is cut; anything else that
+// is too large is refused, since half of it would mean something else.
+type capResult struct{ max int }
+
+const cutMark = "\n[cut: the result was longer than this host gives]"
+
+func (f capResult) Apply(_ context.Context, c *tool.Case, r *tool.Result) error {
+	if f.max <= 0 {
+		return nil
+	}
+	left := f.max - len(r.Structured)
+	if left < 0 {
+		return tool.Errorf(tool.ResultTooLarge, "result_too_large",
+			"the result of %s has %d bytes, at most %d are given; ask for less", c.Spec.Name, len(r.Structured), f.max)
+	}
+	for i, block := range r.Content {
+		t, isText := block.(*tool.Text)
+		if !isText {
+			left -= size(block)
+		} else if len(t.Text) > left && left >= 0 {
+			cut := *t
+			cut.Text = cutText(t.Text, left)
+			r.Content[i] = &cut
+			left -= len(cut.Text)
+		} else {
+			left -= len(t.Text)
+		}
+		if left < 0 {
+			return tool.Errorf(tool.ResultTooLarge, "result_too_large",
+				"the result of %s has more than %d bytes; ask for less", c.Spec.Name, f.max)
+		}
+	}
+	return nil
+}
+
+// cutText returns at most max bytes of s, whole characters, with a mark where
+// there is room for it.
+func cutText(s string, max int) string {
+	room := max - len(cutMark)
+	mark := cutMark
+	if room < 0 {
+		room, mark = max, ""
+	}
+	for room > 0 && !utf8.RuneStart(s[room]) {
+		room--
+	}
+	return s[:room] + mark
+}
+
+// size of a block that is not text, in bytes as sent to a client: base64 for
+// what is binary.
+func size(block tool.Content) int {
+	switch b := block.(type) {
+	case *tool.Text:
+		return len(b.Text)
+	case *tool.Blob:
+		return (len(b.Data) + 2) / 3 * 4
+	case *tool.Embedded:
+		return len(b.Text) + (len(b.Blob)+2)/3*4
+	case *tool.Link:
+		return len(b.URI) + len(b.Name) + len(b.Title) + len(b.Description)
+	default:
+		return 0
+	}
+}

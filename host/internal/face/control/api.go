@@ -1,0 +1,111 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package control is the local socket by which the command line talks to a
+// running host: HTTP with JSON bodies on a unix socket that only the host's own
+// user may open. The same API is there without a socket, for a host that a
+// command starts for the moment.
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/toolwharf/toolwharf/host/internal/executor"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// API is what an operator can ask of a host. An error is a *NotFoundError or
+// says that the host cannot be reached.
+type API interface {
+	Host(context.Context) (*Host, error)
+	Adapters(context.Context) ([]Adapter, error)
+	Tools(context.Context) ([]Tool, error)
+	// Call runs a tool as the operator.
+	Call(ctx context.Context, name string, args json.RawMessage) (*Answer, error)
+	Explain(ctx context.Context, name string, args json.RawMessage) (*executor.Explanation, error)
+}
+
+// Host is which host answers.
+type Host struct {
+	Name    string    `json:"name"`
+	Version string    `json:"version"`
+	PID     int       `json:"pid"`
+	Config  string    `json:"config,omitempty"`
+	Serves  string    `json:"serves"` // "http://..." or "stdio"
+	Started time.Time `json:"started"`
+	// Notes are what was left out of the plugin directories, and why.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Adapter is one adapter as an operator sees it.
+type Adapter struct {
+	Name    string     `json:"name"`
+	Plugin  string     `json:"plugin"`
+	State   string     `json:"state"`
+	Since   time.Time  `json:"since"`
+	Prefix  string     `json:"prefix"`
+	Tools   int        `json:"tools"`
+	Path    string     `json:"path,omitempty"`
+	Version string     `json:"version,omitempty"`
+	PID     int        `json:"pid,omitempty"`
+	Crashes int        `json:"crashes"`
+	Cause   string     `json:"cause,omitempty"`
+	Retry   *time.Time `json:"retry,omitempty"`
+	Sandbox string     `json:"sandbox"`
+	Notes   []string   `json:"notes,omitempty"`
+}
+
+// Tool is one tool as an operator sees it.
+type Tool struct {
+	Name        string          `json:"name"`
+	Alias       string          `json:"alias,omitempty"`
+	Adapter     string          `json:"adapter"`
+	Declared    string          `json:"declared"`
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Effects     tool.Effects    `json:"effects"`
+	Idempotent  bool            `json:"idempotent"`
+	Approval    bool            `json:"needs_approval"`
+	Tags        []string        `json:"tags,omitempty"`
+	Input       json.RawMessage `json:"input_schema,omitempty"`
+	Output      json.RawMessage `json:"output_schema,omitempty"`
+	Digest      string          `json:"digest"`
+}
+
+// Answer is how a call ended: a result, or an error.
+type Answer struct {
+	Structured json.RawMessage `json:"structured,omitempty"`
+	Content    []Block         `json:"content,omitempty"`
+	Error      *Failure        `json:"error,omitempty"`
+}
+
+// Block is one block of content. What is not text is described.
+type Block struct {
+	Type     string `json:"type"`
+	Text     string `json:"text,omitempty"`
+	URI      string `json:"uri,omitempty"`
+	MIMEType string `json:"mime_type,omitempty"`
+	Bytes    int    `json:"bytes,omitempty"`
+}
+
+// Failure is a call that came to no result, with the operator's detail.
+type Failure struct {
+	Kind       tool.Kind `json:"kind"`
+	Code       string    `json:"code,omitempty"`
+	Text       string    `json:"text"`
+	Detail     string    `json:"detail,omitempty"`
+	Ran        tool.Ran  `json:"ran,omitempty"`
+	RetryAfter int64     `json:"retry_after_ms,omitempty"`
+}
+
+// NotFoundError is a thing that is not there.
+type NotFoundError struct {
+	What string `json:"what"` // "tool"
+	Name string `json:"name"`
+}
+
+// Error names it.
+func (e *NotFoundError) Error() string { return fmt.Sprintf("no %s %q", e.What, e.Name) }

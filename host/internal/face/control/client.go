@@ -1,0 +1,137 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/toolwharf/toolwharf/host/internal/executor"
+)
+
+// ErrNoHost: no host answers on a control socket of this state directory.
+var ErrNoHost = errors.New("no running host")
+
+// maxAnswer bounds what a client reads.
+const maxAnswer = 64 << 20
+
+// Client is the API of a running host.
+type Client struct {
+	http *http.Client
+	path string
+}
+
+var _ API = (*Client)(nil)
+
+// Dial finds the first host that answers in a state directory, and sweeps
+// sockets that nobody serves any more. It returns ErrNoHost if there is none.
+func Dial(state string) (*Client, error) {
+	others, err := filepath.Glob(filepath.Join(escapeGlob(state), "control-*.sock"))
+	if err != nil {
+		return nil, fmt.Errorf("control sockets in %s: %w", state, err)
+	}
+	slices.Sort(others)
+	for _, path := range append([]string{filepath.Join(state, socketName)}, others...) {
+		if alive(path) {
+			return &Client{path: path, http: &http.Client{Transport: &http.Transport{
+				DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+					return new(net.Dialer).DialContext(ctx, "unix", path)
+				},
+			}}}, nil
+		}
+		_ = os.Remove(path)
+	}
+	return nil, ErrNoHost
+}
+
+func escapeGlob(path string) string {
+	var b []byte
+	for _, c := range []byte(path) {
+		switch c {
+		case '*', '?', '[', '\\':
+			b = append(b, '\\')
+		}
+		b = append(b, c)
+	}
+	return string(b)
+}
+
+// Host says which host this is.
+func (c *Client) Host(ctx context.Context) (*Host, error) {
+	return ask[*Host](ctx, c, http.MethodGet, "/v1/host", nil)
+}
+
+// Adapters says which adapters there are.
+func (c *Client) Adapters(ctx context.Context) ([]Adapter, error) {
+	return ask[[]Adapter](ctx, c, http.MethodGet, "/v1/adapters", nil)
+}
+
+// Tools says which tools there are.
+func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
+	return ask[[]Tool](ctx, c, http.MethodGet, "/v1/tools", nil)
+}
+
+// Call runs a tool as the operator.
+func (c *Client) Call(ctx context.Context, name string, args json.RawMessage) (*Answer, error) {
+	return ask[*Answer](ctx, c, http.MethodPost, "/v1/tools/"+url.PathEscape(name)+"/call", args)
+}
+
+// Explain asks the gates about a call.
+func (c *Client) Explain(ctx context.Context, name string, args json.RawMessage) (*executor.Explanation, error) {
+	return ask[*executor.Explanation](ctx, c, http.MethodPost, "/v1/tools/"+url.PathEscape(name)+"/explain", args)
+}
+
+func ask[T any](ctx context.Context, c *Client, method, path string, body []byte) (T, error) {
+	var v T
+	r, err := http.NewRequestWithContext(ctx, method, "http://control"+path, bytes.NewReader(body))
+	if err != nil {
+		return v, fmt.Errorf("control request: %w", err)
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return v, fmt.Errorf("host at %s: %w", c.path, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return v, fmt.Errorf("host at %s: %w", c.path, err)
+	}
+	switch resp.StatusCode {
+	case http.StatusOK:
+	case http.StatusNotFound:
+		var absent NotFoundError
+		if json.Unmarshal(raw, &absent) == nil && absent.What != "" {
+			return v, &absent
+		}
+		fallthrough
+	default:
+		return v, fmt.Errorf("host at %s: %s: %.256s", c.path, resp.Status, raw)
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return v, fmt.Errorf("host at %s: %w", c.path, err)
+	}
+	return v, nil
+}
+
+// arguments reads the body of a call.
+func arguments(r *http.Request) (json.RawMessage, error) {
+	raw, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil {
+		return nil, fmt.Errorf("arguments: %w", err)
+	}
+	if len(raw) > maxBody {
+		return nil, fmt.Errorf("arguments are larger than %d bytes", maxBody)
+	}
+	return raw, nil
+}

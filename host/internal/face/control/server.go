@@ -1,0 +1,147 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+)
+
+const (
+	maxBody    = 1 << 20
+	socketName = "control.sock"
+)
+
+// Server serves an API on a socket.
+type Server struct {
+	listener net.Listener
+	http     *http.Server
+	path     string
+}
+
+// Listen opens the control socket in the state directory: control.sock, or, if
+// another host holds it, control-<pid>.sock. The socket is 0600 and its
+// directory must be the host's own.
+func Listen(state string, api API, log hclog.Logger) (*Server, error) {
+	path := filepath.Join(state, socketName)
+	if alive(path) {
+		path = filepath.Join(state, fmt.Sprintf("control-%d.sock", os.Getpid()))
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	listener, err := listen(path)
+	if err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	s := &Server{listener: &own{listener, log}, path: path}
+	s.http = &http.Server{
+		Handler: Handler(api), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+	return s, nil
+}
+
+// alive reports whether somebody answers there.
+func alive(path string) bool {
+	conn, err := net.DialTimeout("unix", path, time.Second)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+// Path is the socket's.
+func (s *Server) Path() string { return s.path }
+
+// Serve serves until Close.
+func (s *Server) Serve() error {
+	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("control socket: %w", err)
+	}
+	return nil
+}
+
+// Close ends it and removes the socket.
+func (s *Server) Close(ctx context.Context) error {
+	err := s.http.Shutdown(ctx)
+	_ = os.Remove(s.path)
+	if err != nil {
+		return fmt.Errorf("control socket: %w", err)
+	}
+	return nil
+}
+
+// own accepts connections of the host's own user only.
+type own struct {
+	net.Listener
+
+	log hclog.Logger
+}
+
+// Accept waits for the next connection of the host's own user.
+func (l *own) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err //nolint:wrapcheck // net/http compares it
+		}
+		if err := samePeer(conn); err != nil {
+			l.log.Warn("control socket: refused", "error", err)
+			_ = conn.Close()
+			continue
+		}
+		return conn, nil
+	}
+}
+
+// Handler serves an API as HTTP. What is not found is 404 with a
+// NotFoundError as its body.
+func Handler(api API) http.Handler {
+	mux := http.NewServeMux()
+	handle(mux, "GET /v1/host", func(r *http.Request) (any, error) { return api.Host(r.Context()) })
+	handle(mux, "GET /v1/adapters", func(r *http.Request) (any, error) { return api.Adapters(r.Context()) })
+	handle(mux, "GET /v1/tools", func(r *http.Request) (any, error) { return api.Tools(r.Context()) })
+	handle(mux, "POST /v1/tools/{name}/call", func(r *http.Request) (any, error) {
+		body, err := arguments(r)
+		if err != nil {
+			return nil, err
+		}
+		return api.Call(r.Context(), r.PathValue("name"), body)
+	})
+	handle(mux, "POST /v1/tools/{name}/explain", func(r *http.Request) (any, error) {
+		body, err := arguments(r)
+		if err != nil {
+			return nil, err
+		}
+		return api.Explain(r.Context(), r.PathValue("name"), body)
+	})
+	return mux
+}
+
+func handle(mux *http.ServeMux, pattern string, f func(*http.Request) (any, error)) {
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		v, err := f(r)
+		var absent *NotFoundError
+		switch {
+		case errors.As(err, &absent):
+			w.WriteHeader(http.StatusNotFound)
+			v = absent
+		case err != nil:
+			w.WriteHeader(http.StatusBadRequest)
+			v = map[string]string{"error": err.Error()}
+		}
+		_ = json.NewEncoder(w).Encode(v)
+	})
+}

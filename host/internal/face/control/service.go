@@ -1,0 +1,143 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/toolwharf/toolwharf/host/internal/executor"
+	"github.com/toolwharf/toolwharf/host/internal/registry"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// Executor runs and explains calls.
+type Executor interface {
+	Do(context.Context, *tool.Call) (tool.Outcome, error)
+	Explain(context.Context, *tool.Call) (*executor.Explanation, error)
+}
+
+// Catalogue is what can be called.
+type Catalogue interface{ Snapshot() *registry.Snapshot }
+
+// Service is the API inside the host's process.
+type Service struct {
+	// About says which host this is.
+	About func() Host
+	// Moored says which adapters there are.
+	Moored    func() []Adapter
+	Catalogue Catalogue
+	Executor  Executor
+	// Operator is who calls: the user at the other end of the socket.
+	Operator tool.Principal
+}
+
+var _ API = (*Service)(nil)
+
+// Host says which host this is.
+func (s *Service) Host(context.Context) (*Host, error) {
+	h := s.About()
+	return &h, nil
+}
+
+// Adapters says which adapters there are, sorted by name.
+func (s *Service) Adapters(context.Context) ([]Adapter, error) { return s.Moored(), nil }
+
+// Tools says which tools there are, sorted by name.
+func (s *Service) Tools(context.Context) ([]Tool, error) {
+	snapshot := s.Catalogue.Snapshot()
+	tools := make([]Tool, 0, len(snapshot.Offers))
+	for _, o := range snapshot.Offers {
+		tools = append(tools, Tool{
+			Name: o.Spec.Name, Alias: o.Alias, Adapter: o.Spec.Adapter, Declared: o.Spec.Declared,
+			Title: o.Spec.Title, Description: o.Spec.Description,
+			Effects: o.Spec.Effects.Effective(), Idempotent: o.Spec.Idempotent, Approval: o.Spec.NeedsApproval(),
+			Tags: o.Spec.Tags, Input: o.Spec.Input, Output: o.Spec.Output, Digest: o.Spec.Digest.String(),
+		})
+	}
+	return tools, nil
+}
+
+// Call runs a tool as the operator.
+func (s *Service) Call(ctx context.Context, name string, raw json.RawMessage) (*Answer, error) {
+	call, refused := s.call(name, raw)
+	if refused != nil {
+		return &Answer{Error: failure(refused)}, nil
+	}
+	out, err := s.Executor.Do(ctx, call)
+	if err != nil {
+		var unknown *executor.UnknownError
+		if errors.As(err, &unknown) {
+			return nil, &NotFoundError{"tool", name}
+		}
+		return &Answer{Error: failure(tool.AsError(err))}, nil
+	}
+	r, ok := out.(*tool.Result)
+	if !ok {
+		return &Answer{Error: failure(tool.Failed("input_required_unsupported",
+			errors.New("the tool asks for input, which the command line cannot give yet")))}, nil
+	}
+	return answer(r), nil
+}
+
+// Explain asks the gates about a call.
+func (s *Service) Explain(ctx context.Context, name string, raw json.RawMessage) (*executor.Explanation, error) {
+	call, refused := s.call(name, raw)
+	if refused != nil {
+		return &executor.Explanation{
+			Tool: name, Verdict: tool.Refuse, Gate: "door", Kind: refused.Kind, Code: refused.Code, Text: refused.Text,
+			Steps: []executor.Step{{Gate: "door", Verdict: tool.Refuse, Reason: refused.Text}},
+		}, nil
+	}
+	e, err := s.Executor.Explain(ctx, call)
+	if err != nil {
+		return nil, &NotFoundError{"tool", name}
+	}
+	return e, nil
+}
+
+func (s *Service) call(name string, raw json.RawMessage) (*tool.Call, *tool.Error) {
+	args, err := tool.ParseArgs(raw)
+	if err != nil {
+		return nil, tool.AsError(err)
+	}
+	return &tool.Call{
+		Op: tool.OpTool, Name: name, Args: args, Principal: s.Operator,
+		Client: tool.Client{Name: "toolwharf"},
+	}, nil
+}
+
+func failure(e *tool.Error) *Failure {
+	f := &Failure{
+		Kind: e.Kind, Code: e.Code, Text: e.Text, Detail: e.Detail, Ran: e.Ran,
+		RetryAfter: e.RetryAfter.Milliseconds(),
+	}
+	if e.Err != nil {
+		if f.Detail != "" {
+			f.Detail += ": "
+		}
+		f.Detail += e.Err.Error()
+	}
+	return f
+}
+
+func answer(r *tool.Result) *Answer {
+	a := &Answer{Structured: r.Structured}
+	for _, c := range r.Content {
+		switch b := c.(type) {
+		case *tool.Text:
+			a.Content = append(a.Content, Block{Type: "text", Text: b.Text})
+		case *tool.Blob:
+			a.Content = append(a.Content, Block{Type: b.Kind, MIMEType: b.MIMEType, Bytes: len(b.Data)})
+		case *tool.Link:
+			a.Content = append(a.Content, Block{Type: "resource_link", URI: b.URI, MIMEType: b.MIMEType})
+		case *tool.Embedded:
+			a.Content = append(a.Content, Block{
+				Type: "resource", URI: b.URI, MIMEType: b.MIMEType, Text: b.Text, Bytes: len(b.Blob),
+			})
+		}
+	}
+	return a
+}

@@ -1,0 +1,79 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ledger is the append-only record of every call and decision: what a
+// row is, and how rows are shown and exported. A store keeps them.
+package ledger
+
+import (
+	"time"
+
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// Outcome is how a call ended, in the ledger's column of that name.
+type Outcome string
+
+// The outcomes.
+const (
+	// OK: a result was given.
+	OK Outcome = "ok"
+	// Refused: nothing was sent to an adapter.
+	Refused Outcome = "refused"
+	// Failed: it was sent, or could not be, and no result was given.
+	Failed Outcome = "failed"
+	// Pending: it waits for a decision or for an answer.
+	Pending Outcome = "pending"
+	// Unknown: it may have had its effects.
+	Unknown Outcome = "unknown"
+)
+
+// Row is one call in the ledger. Digests stand for arguments and results: the
+// ledger holds no payload.
+type Row struct {
+	// Seq counts from 1 in the store, without gaps; 0 before it is written.
+	Seq int64
+	// Host is the host instance that wrote it.
+	Host string
+	// Started is when the call arrived, Ended when it was answered.
+	Started, Ended time.Time
+	// Call and Run are ids; Attempt is the last attempt, 0 if none was made.
+	Call, Run string
+	Attempt   int
+	// Principal is tool.Principal.String.
+	Principal string
+	Op        tool.Op
+	// Tool is the public name, Adapter its owner.
+	Tool, Adapter string
+	Effects       tool.Effects
+	// Spec and Args are digests of what was called and with what.
+	Spec, Args tool.Digest
+	Outcome    Outcome
+	// Gate is the gate that ended the call, empty if none did.
+	Gate string
+	// Kind, Code and Detail say what went wrong; empty with OK.
+	Kind   tool.Kind
+	Code   string
+	Detail string
+	// Ran says whether a call that did not succeed had effects.
+	Ran tool.Ran
+	// ResultBytes is the size of the result as given.
+	ResultBytes int64
+	// Cost is an exact decimal, empty if none.
+	Cost string
+	// Client and Protocol are what the client says of itself.
+	Client, Protocol string
+}
+
+// Query selects rows. The zero Query selects all.
+type Query struct {
+	// After selects rows with a greater Seq.
+	After int64
+	// Last, if positive, selects that many newest rows of the rest.
+	Last int
+	// Tool, Adapter, Run, Call, Principal, Outcome and Kind, if not empty,
+	// select equal ones.
+	Tool, Adapter, Run, Call, Principal string
+	Outcome                             Outcome
+	Kind                                tool.Kind
+}
