@@ -1,0 +1,155 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package adapter is the adapters' wing: what an adapter should be (Desired),
+// how it is started (Launcher) and what runs (Instance). Plugins and imported
+// servers share one life.
+package adapter
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// Program is what is launched.
+type Program struct {
+	// Plugin is the plugin's name: the file's name without extension.
+	Plugin string
+	// Path is absolute, symbolic links resolved.
+	Path string
+	// Stamp changes when the file does.
+	Stamp string
+}
+
+// Desired is what one adapter should be. Two that are Equal need no restart.
+type Desired struct {
+	Name    string
+	Program Program
+	// Prefix of public names.
+	Prefix string
+	// Config is one JSON object with its secrets filled in; nil for none.
+	Config []byte
+	// Configured is false for a plugin that was dropped in and that nobody
+	// has configured.
+	Configured bool
+	// Env are variables beside those that the host sets.
+	Env map[string]string
+	// Dir is the working directory.
+	Dir    string
+	Limits Limits
+}
+
+// Limits of one adapter.
+type Limits struct {
+	// Timeout of one call.
+	Timeout time.Duration
+	// MaxInFlight calls at once.
+	MaxInFlight int
+	// Restarts within a minute before it backs off.
+	Restarts int
+	// StartTimeout from launch to the first catalogue.
+	StartTimeout time.Duration
+}
+
+// Digest is what two equal ones share. It covers secrets: it is for comparing
+// within one process and is not to be stored or shown.
+func (d *Desired) Digest() tool.Digest {
+	env := make([]string, 0, len(d.Env))
+	for k, v := range d.Env {
+		env = append(env, k+"="+v)
+	}
+	slices.Sort(env)
+	parts := []string{
+		d.Name, d.Program.Plugin, d.Program.Path, d.Program.Stamp, d.Prefix, string(d.Config),
+		d.Dir, fmt.Sprintf("%v %+v", d.Configured, d.Limits),
+	}
+	var b strings.Builder
+	for _, p := range append(parts, env...) {
+		fmt.Fprintf(&b, "%d:%s,", len(p), p)
+	}
+	return tool.DigestOf([]byte(b.String()))
+}
+
+// Launcher starts instances. An error is a *StartError, or NeedsConfigError.
+type Launcher interface {
+	Start(context.Context, *Desired) (Instance, error)
+}
+
+// Instance is one running process, or one session with an imported server.
+type Instance interface {
+	tool.Runner
+	// Catalogs yields the whole catalogue, and the whole of it again after
+	// each change, until ctx or the instance ends. A second value that is not
+	// nil ends it.
+	Catalogs(ctx context.Context) iter.Seq2[Catalog, error]
+	// Health asks whether it can still serve.
+	Health(ctx context.Context) error
+	// Drain ends it: gracefully until ctx ends, then by force. It returns
+	// once nothing of it is left.
+	Drain(ctx context.Context) error
+	// Done is closed once it has ended; Ended then says why.
+	Done() <-chan struct{}
+	Ended() error
+	// About says what it is.
+	About() About
+}
+
+// Catalog is everything that an adapter offers at one moment.
+type Catalog struct {
+	// Tools have no public name yet, and are not sealed.
+	Tools []tool.Spec
+	// Notes are remarks for the operator.
+	Notes []string
+}
+
+// About is what an instance says of itself and what the host knows of it.
+type About struct {
+	Version, Title string
+	PID            int
+	// Notes are warnings about the configuration.
+	Notes []string
+}
+
+// Phase is how far a start came.
+type Phase string
+
+// The phases of a start, in order.
+const (
+	PhaseLaunch    Phase = "launch"
+	PhaseHandshake Phase = "handshake"
+	PhaseDescribe  Phase = "describe"
+	PhaseConfigure Phase = "configure"
+	PhaseCatalog   Phase = "catalogue"
+)
+
+// StartError is a start that failed, and why.
+type StartError struct {
+	Phase Phase
+	// Reason is one or more sentences for the operator.
+	Reason string
+	// Refused: the plugin has judged its configuration; the same again will
+	// come to the same.
+	Refused bool
+	Err     error
+}
+
+// Error names the phase and the reason.
+func (e *StartError) Error() string { return string(e.Phase) + ": " + e.Reason }
+
+// Unwrap returns the cause.
+func (e *StartError) Unwrap() error { return e.Err }
+
+// NeedsConfigError is a plugin that was dropped in and cannot run without
+// configuration.
+type NeedsConfigError struct{ Plugin string }
+
+// Error says what to do.
+func (e *NeedsConfigError) Error() string {
+	return fmt.Sprintf("plugin %s needs configuration: name it under adapters: in toolwharf.yaml", e.Plugin)
+}

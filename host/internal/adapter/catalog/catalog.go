@@ -1,0 +1,177 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package catalog says which plugins lie in the directories. It starts
+// nothing.
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Directory is where plugins are looked for.
+type Directory struct {
+	// Path is absolute.
+	Path string
+	// DropIn: a plugin that lies here becomes an adapter of its own name even
+	// if nobody names it.
+	DropIn bool
+}
+
+// Plugin is one executable that was found.
+type Plugin struct {
+	// Name is the file's name, without ".exe".
+	Name string
+	// Path is absolute, symbolic links resolved.
+	Path string
+	// Stamp changes when the file does: size, time of change and identity.
+	Stamp  string
+	DropIn bool
+}
+
+// Contents is what was found.
+type Contents struct {
+	// Plugins are sorted by name, one of each name.
+	Plugins []Plugin
+	// Notes are what was left out, and why.
+	Notes []string
+	// unsettled: a file was left out only because it may still be written.
+	unsettled bool
+}
+
+// Find returns the plugin of a name.
+func (c *Contents) Find(name string) (Plugin, bool) {
+	i, ok := slices.BinarySearchFunc(c.Plugins, name, func(p Plugin, n string) int { return strings.Compare(p.Name, n) })
+	if !ok {
+		return Plugin{}, false
+	}
+	return c.Plugins[i], true
+}
+
+// pluginName is what a plugin's file may be called.
+var pluginName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
+
+// maxFiles in one directory: more is a mistake in the configuration.
+const maxFiles = 1000
+
+// settled is how long a file must not have changed before it is started.
+const settled = 250 * time.Millisecond
+
+// scanner looks into the directories, and remembers what it saw.
+type scanner struct {
+	dirs []Directory
+	seen map[string]sighting
+	now  func() time.Time
+}
+
+// sighting is when a file was first seen with this stamp.
+type sighting struct {
+	stamp string
+	since time.Time
+}
+
+// scan looks once. A directory that is not there holds nothing.
+func (s *scanner) scan() *Contents {
+	c := &Contents{}
+	found := map[string]Plugin{}
+	present := map[string]sighting{}
+	for _, dir := range s.dirs {
+		for _, p := range s.directory(dir, c, present) {
+			if first, taken := found[p.Name]; taken {
+				c.Notes = append(c.Notes, fmt.Sprintf("%s is left out: %s has the same name and comes first", p.Path, first.Path))
+				continue
+			}
+			found[p.Name] = p
+		}
+	}
+	for _, p := range found {
+		c.Plugins = append(c.Plugins, p)
+	}
+	slices.SortFunc(c.Plugins, func(a, b Plugin) int { return strings.Compare(a.Name, b.Name) })
+	s.seen = present
+	return c
+}
+
+func (s *scanner) directory(dir Directory, c *Contents, present map[string]sighting) []Plugin {
+	note := func(path string, reason any) {
+		c.Notes = append(c.Notes, fmt.Sprintf("%s is left out: %v", path, reason))
+	}
+	entries, err := os.ReadDir(dir.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = trusted(dir.Path)
+	}
+	if err != nil {
+		note(dir.Path, err)
+		return nil
+	}
+	if len(entries) > maxFiles {
+		note(dir.Path, fmt.Sprintf("it holds more than %d files", maxFiles))
+		return nil
+	}
+	var plugins []Plugin
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		path := filepath.Join(dir.Path, e.Name())
+		real, info, ok := executable(path)
+		if !ok {
+			continue
+		}
+		name := strings.TrimSuffix(e.Name(), ".exe")
+		if !pluginName.MatchString(name) {
+			note(path, "a plugin's name begins with a-z and has a-z 0-9 _ - only, at most 63")
+			continue
+		}
+		if err := trusted(real); err != nil {
+			note(path, err)
+			continue
+		}
+		stamp := stampOf(info)
+		if !s.isSettled(real, stamp, info, present) {
+			c.unsettled = true
+			continue
+		}
+		plugins = append(plugins, Plugin{Name: name, Path: real, Stamp: stamp, DropIn: dir.DropIn})
+	}
+	return plugins
+}
+
+// isSettled: a file that was written just now may be half of one.
+func (s *scanner) isSettled(path, stamp string, info fs.FileInfo, present map[string]sighting) bool {
+	seen, known := s.seen[path]
+	if !known || seen.stamp != stamp {
+		seen = sighting{stamp, s.now()}
+	}
+	present[path] = seen
+	age := s.now().Sub(info.ModTime())
+	return age > 8*settled || s.now().Sub(seen.since) >= settled
+}
+
+// executable resolves path and reports whether it may be a plugin.
+func executable(path string) (real string, info fs.FileInfo, ok bool) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", nil, false
+	}
+	info, err = os.Stat(real)
+	if err != nil || !info.Mode().IsRegular() || !runnable(path, info) {
+		return "", nil, false
+	}
+	return real, info, true
+}
+
+func stampOf(info fs.FileInfo) string {
+	return fmt.Sprintf("%d-%d-%s", info.Size(), info.ModTime().UnixNano(), identity(info))
+}

@@ -1,0 +1,86 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package life
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// patienceOfCalls is how long a call waits for an adapter that starts.
+const patienceOfCalls = 5 * time.Second
+
+// Run runs an attempt on this instance. If the instance died, a call that was
+// not sent, or that only reads, is sent once more, to the next one: anything
+// else might happen twice.
+func (r *running) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, error) {
+	if !r.ended() {
+		out, err := r.instance.Run(ctx, a)
+		if err == nil {
+			return out, nil
+		}
+		var e *tool.Error
+		if !errors.As(err, &e) || e.Kind != tool.AdapterUnavailable || ctx.Err() != nil {
+			return nil, err //nolint:wrapcheck // a *tool.Error
+		}
+		if e.Sent && a.Spec.Effects.Effective() != tool.ReadOnly {
+			return nil, e
+		}
+		again := *a
+		again.N++
+		a = &again
+	}
+	next, err := r.life.await(ctx, r, a)
+	if err != nil {
+		return nil, err
+	}
+	return next.instance.Run(ctx, a) //nolint:wrapcheck // a *tool.Error
+}
+
+// await waits for an instance other than the dead one that declares exactly
+// what was judged.
+func (l *Life) await(ctx context.Context, dead *running, a *tool.Attempt) (*running, *tool.Error) {
+	patience := time.NewTimer(patienceOfCalls)
+	defer patience.Stop()
+	for {
+		l.mu.Lock()
+		cur, status, changed := l.current, l.status, l.changed
+		var digest tool.Digest
+		if cur != nil {
+			digest = cur.specs[a.Spec.Name]
+		}
+		l.mu.Unlock()
+		switch {
+		case cur != nil && cur != dead && !cur.ended():
+			if digest != a.Spec.Digest {
+				return nil, l.unavailable("the tool has changed; list the tools again", 0)
+			}
+			return cur, nil
+		case status.State == adapter.Starting, status.State == adapter.Ready: // Ready: its end was not noticed yet
+		case status.Retry != nil:
+			return nil, l.unavailable("it is "+string(status.State), max(time.Until(*status.Retry), time.Second))
+		default:
+			return nil, l.unavailable("it is "+string(status.State), 0)
+		}
+		select {
+		case <-changed:
+		case <-patience.C:
+			return nil, l.unavailable("it did not start in time", time.Second)
+		case <-ctx.Done():
+			return nil, tool.Interrupted(ctx, "adapter "+l.config.Name+" was starting")
+		}
+	}
+}
+
+func (l *Life) unavailable(why string, retry time.Duration) *tool.Error {
+	return &tool.Error{
+		Kind: tool.AdapterUnavailable, Code: "adapter_unavailable", RetryAfter: retry,
+		Text: fmt.Sprintf("adapter %s is not available: %s", l.config.Name, why),
+	}
+}

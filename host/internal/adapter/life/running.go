@@ -1,0 +1,251 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package life
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter"
+	"github.com/toolwharf/toolwharf/host/internal/registry"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// drainTime is how long a call may hold an instance that is not wanted any
+// more, beyond the adapter's own timeout; drainGrace how long the instance may
+// then take to end.
+const (
+	drainTime  = 5 * time.Second
+	drainGrace = 3 * time.Second
+)
+
+// running is one instance that serves, or has served.
+type running struct {
+	life     *Life
+	desired  *adapter.Desired
+	digest   tool.Digest
+	instance adapter.Instance
+	updates  chan update
+	cancel   context.CancelFunc // ends the watch
+	since    time.Time
+	specs    map[string]tool.Digest // by public name; guarded by life.mu
+	retired  <-chan struct{}        // of what it replaced
+}
+
+// update is the next catalogue, or why there will be none.
+type update struct {
+	catalog adapter.Catalog
+	err     error
+}
+
+func (r *running) ended() bool {
+	select {
+	case <-r.instance.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// start is the one start path: launch, configure, wait for the first catalogue,
+// and only then offer it in the place of what served before.
+func (l *Life) start(w wanted, old *running) (*running, error) {
+	d := w.desired
+	l.update(func(s *adapter.Status) {
+		s.Plugin, s.Path, s.Prefix = d.Program.Plugin, d.Program.Path, d.Prefix
+		if old == nil || old.ended() {
+			s.State, s.PID = adapter.Starting, 0
+		}
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), d.Limits.StartTimeout)
+	defer cancel()
+	abandon := l.abandonWhenStopped(cancel)
+	defer abandon()
+	began := time.Now()
+	instance, err := l.config.Launcher.Start(ctx, d)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a StartError
+	}
+	watch, stop := context.WithCancel(context.Background())
+	r := &running{
+		life: l, desired: d, digest: w.digest, instance: instance,
+		updates: make(chan update), cancel: stop, since: time.Now(),
+	}
+	go r.watch(watch)
+	first, err := r.first(ctx)
+	if err == nil {
+		err = l.offer(r, first)
+	}
+	if err != nil {
+		l.end(r)
+		return nil, err
+	}
+	l.config.Log.Info("adapter is ready", "adapter", l.config.Name, "plugin", d.Program.Plugin,
+		"pid", instance.About().PID, "tools", len(r.specs), "took", time.Since(began).Round(time.Millisecond))
+	if old != nil {
+		l.retire(old, r.retired)
+	}
+	return r, nil
+}
+
+// abandonWhenStopped ends a start that is not wanted any more.
+func (l *Life) abandonWhenStopped(cancel func()) (done func()) {
+	over := make(chan struct{})
+	go func() {
+		for {
+			l.mu.Lock()
+			stop, changed := l.wanted.stop, l.changed
+			l.mu.Unlock()
+			if stop {
+				cancel()
+				return
+			}
+			select {
+			case <-over:
+				return
+			case <-changed:
+			}
+		}
+	}()
+	return func() { close(over) }
+}
+
+// watch hands on each catalogue until ctx ends.
+func (r *running) watch(ctx context.Context) {
+	for c, err := range r.instance.Catalogs(ctx) {
+		select {
+		case r.updates <- update{c, err}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// first waits for the first catalogue.
+func (r *running) first(ctx context.Context) (adapter.Catalog, error) {
+	fail := func(reason string, err error) error {
+		return &adapter.StartError{Phase: adapter.PhaseCatalog, Reason: reason, Err: err}
+	}
+	select {
+	case u := <-r.updates:
+		if u.err != nil {
+			return u.catalog, fail(u.err.Error(), u.err)
+		}
+		return u.catalog, nil
+	case <-r.instance.Done():
+		return adapter.Catalog{}, fail("it ended before it gave its catalogue: "+r.instance.Ended().Error(), nil)
+	case <-ctx.Done():
+		return adapter.Catalog{}, fail("no catalogue in time", ctx.Err())
+	}
+}
+
+// offer puts a catalogue into the registry.
+func (l *Life) offer(r *running, c adapter.Catalog) error {
+	offers, notes := adapter.Offers(r.desired, c)
+	specs := make(map[string]tool.Digest, len(offers))
+	for _, o := range offers {
+		specs[o.Spec.Name] = o.Spec.Digest
+	}
+	// Calls that were waiting are let go only when they can find it.
+	retired, err := l.config.Registry.Replace(l.config.Name, r, offers)
+	if err != nil {
+		var collision *registry.CollisionError
+		if errors.As(err, &collision) {
+			return &adapter.StartError{Phase: adapter.PhaseCatalog, Reason: err.Error(), Err: err}
+		}
+		return err //nolint:wrapcheck // nothing to add
+	}
+	for _, n := range notes {
+		l.config.Log.Warn("adapter's catalogue", "adapter", l.config.Name, "note", n)
+	}
+	about := r.instance.About()
+	l.update(func(s *adapter.Status) {
+		r.specs, r.retired, l.current = specs, retired, r
+		s.State, s.Tools, s.Cause, s.Retry, s.Tried = adapter.Ready, len(offers), "", nil, true
+		s.PID, s.Version = about.PID, about.Version
+		s.Notes = append(append([]string(nil), about.Notes...), notes...)
+	})
+	return nil
+}
+
+// refresh offers a changed catalogue. One that cannot be offered leaves the one
+// before in place.
+func (l *Life) refresh(r *running, u update) {
+	err := u.err
+	if err == nil {
+		err = l.offer(r, u.catalog)
+	}
+	if err == nil || r.ended() {
+		return
+	}
+	l.config.Log.Error("adapter's catalogue was not taken", "adapter", l.config.Name, "error", err)
+	l.update(func(s *adapter.Status) { s.Cause = "its newest catalogue was not taken: " + err.Error() })
+}
+
+// crashed says that an instance ended by itself.
+func (l *Life) crashed(r *running) {
+	reason := r.instance.Ended()
+	l.config.Log.Error("adapter ended by itself", "adapter", l.config.Name, "pid", r.instance.About().PID, "reason", reason)
+	l.update(func(s *adapter.Status) {
+		s.State, s.PID = adapter.Starting, 0
+		s.Crashes++
+		s.Cause = "it ended by itself: " + reason.Error()
+	})
+}
+
+// retire drains what is not wanted any more, once no call holds it.
+func (l *Life) retire(r *running, free <-chan struct{}) {
+	r.cancel()
+	l.drains.Go(func() {
+		patience := time.NewTimer(r.desired.Limits.Timeout + drainTime)
+		defer patience.Stop()
+		select {
+		case <-free:
+		case <-r.instance.Done():
+		case <-patience.C:
+			l.config.Log.Warn("calls hold on to an adapter that is drained", "adapter", l.config.Name)
+		}
+		l.end(r)
+	})
+}
+
+// end ends an instance.
+func (l *Life) end(r *running) {
+	r.cancel()
+	ctx, cancel := context.WithTimeout(context.Background(), drainGrace)
+	defer cancel()
+	if err := r.instance.Drain(ctx); err != nil {
+		l.config.Log.Error("adapter was not ended", "adapter", l.config.Name, "error", err)
+	}
+}
+
+// discard clears what a dead instance has left behind.
+func (l *Life) discard(r *running) { l.drains.Go(func() { l.end(r) }) }
+
+// leave takes the adapter out of the registry and drains what runs.
+func (l *Life) leave(r *running, state adapter.State, cause string) {
+	l.mu.Lock()
+	offered := l.current != nil
+	l.mu.Unlock()
+	if r != nil {
+		l.update(func(s *adapter.Status) { s.State = adapter.Draining })
+	}
+	if offered {
+		free, err := l.config.Registry.Replace(l.config.Name, nil, nil)
+		if err != nil {
+			l.config.Log.Error("adapter not taken from the registry", "adapter", l.config.Name, "error", err)
+		}
+		if r != nil {
+			l.retire(r, free)
+		}
+	}
+	if state == adapter.Stopped {
+		return // once the drains are over
+	}
+	l.update(func(s *adapter.Status) {
+		l.current = nil
+		s.State, s.Cause, s.Tools, s.PID, s.Tried, s.Retry, s.Notes = state, cause, 0, 0, true, nil, nil
+	})
+}

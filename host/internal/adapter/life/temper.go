@@ -1,0 +1,75 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package life
+
+import (
+	"errors"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter"
+)
+
+const (
+	// calm is how long an instance must have lived for its crash to be the
+	// first again.
+	calm = time.Minute
+	// patience is how often a start is tried again, with growing pauses,
+	// before it is given up.
+	patience = 5
+	// slowest is the longest pause.
+	slowest = time.Minute
+)
+
+// temper decides whether and when an adapter that failed is started again.
+type temper struct {
+	crashes, failures int
+	pauses            *backoff.ExponentialBackOff
+}
+
+func newTemper() *temper {
+	p := backoff.NewExponentialBackOff()
+	p.InitialInterval, p.MaxInterval = time.Second, slowest
+	return &temper{pauses: p}
+}
+
+// crashed: an instance ended by itself after having lived so long. Up to
+// restarts crashes within calm cost no pause.
+func (t *temper) crashed(lived time.Duration, restarts int) (pause time.Duration, again bool) {
+	if lived >= calm {
+		*t = *newTemper()
+	}
+	t.crashes++
+	if t.crashes <= restarts {
+		return 0, true
+	}
+	return t.pause()
+}
+
+// failed: a start came to nothing. What a plugin refused, or what it needs, may
+// still come right (the database comes up), so it is never given up.
+func (t *temper) failed(err error) (pause time.Duration, again bool) {
+	var refused *adapter.StartError
+	if errors.As(err, &refused) && refused.Refused {
+		return t.pauses.NextBackOff(), true
+	}
+	var needs *adapter.NeedsConfigError
+	if errors.As(err, &needs) {
+		t.failures = patience + 1
+		return 0, false // only another configuration helps
+	}
+	return t.pause()
+}
+
+func (t *temper) pause() (time.Duration, bool) {
+	t.failures++
+	if t.quarantined() {
+		return 0, false
+	}
+	return t.pauses.NextBackOff(), true
+}
+
+// quarantined: it is not tried again until something changes.
+func (t *temper) quarantined() bool { return t.failures > patience }

@@ -1,0 +1,129 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
+	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
+)
+
+// instance is one running plugin.
+type instance struct {
+	name    string
+	process *process.Process
+	client  *goplugin.Client
+	conn    *grpc.ClientConn
+	about   adapter.About
+	log     hclog.Logger
+}
+
+var _ adapter.Instance = (*instance)(nil)
+
+// About says what it is.
+func (in *instance) About() adapter.About { return in.about }
+
+// Done is closed once the process has ended.
+func (in *instance) Done() <-chan struct{} { return in.process.Done() }
+
+// Ended says how the process ended and what it said last.
+func (in *instance) Ended() error {
+	exit := in.process.Exit()
+	if exit == "" {
+		return nil
+	}
+	settled, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	in.process.Settled(settled)
+	if words := in.process.LastWords(); words != "" {
+		exit += "; its last words: " + words
+	}
+	return errors.New(exit)
+}
+
+// Health asks by grpc.health.v1 whether the plugin serves.
+func (in *instance) Health(ctx context.Context) error {
+	r, err := grpc_health_v1.NewHealthClient(in.conn).Check(ctx,
+		&grpc_health_v1.HealthCheckRequest{Service: goplugin.GRPCServiceName})
+	if err != nil {
+		return fmt.Errorf("health of %s: %w", in.name, err)
+	}
+	if r.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+		return fmt.Errorf("health of %s: %s", in.name, r.GetStatus())
+	}
+	return nil
+}
+
+// Drain asks the plugin to end, and ends it by force when ctx does.
+func (in *instance) Drain(ctx context.Context) error {
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		in.client.Kill() // graceful, then by force after 2 s; removes the socket directory
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		err := in.process.Kill(context.WithoutCancel(ctx))
+		<-gone
+		return err //nolint:wrapcheck // nothing to add
+	}
+}
+
+// Catalogs follows the plugin's Watch stream.
+func (in *instance) Catalogs(ctx context.Context) iter.Seq2[adapter.Catalog, error] {
+	return func(yield func(adapter.Catalog, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		stream, err := pluginv1.NewPluginServiceClient(in.conn).Watch(ctx, &pluginv1.WatchRequest{})
+		if err != nil {
+			yield(adapter.Catalog{}, fmt.Errorf("watch of %s: %w", in.name, err))
+			return
+		}
+		for {
+			event, err := stream.Recv()
+			switch {
+			case errors.Is(err, io.EOF): // a static catalogue
+				return
+			case status.Code(err) == codes.Canceled && ctx.Err() != nil:
+				return
+			case err != nil:
+				yield(adapter.Catalog{}, fmt.Errorf("watch of %s: %w", in.name, err))
+				return
+			}
+			switch e := event.GetEvent().(type) {
+			case *pluginv1.WatchResponse_Catalog:
+				if !yield(catalog(e.Catalog), nil) {
+					return
+				}
+			case *pluginv1.WatchResponse_Note:
+				in.note(e.Note)
+			default: // an event of a later version, or of a feature that is not used
+			}
+		}
+	}
+}
+
+func (in *instance) note(n *pluginv1.Note) {
+	level := hclog.Warn
+	if n.GetSeverity() == pluginv1.Severity_SEVERITY_ERROR {
+		level = hclog.Error
+	}
+	in.log.Log(level, "note of the plugin", "text", bounded(n.GetText()))
+}

@@ -1,0 +1,248 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
+)
+
+// The handshake. The cookie keeps a plugin that is started by hand from waiting
+// for a host; it is no secret.
+const (
+	cookieKey   = "TOOLWHARF_PLUGIN"
+	cookieValue = "toolwharf.plugin.v1"
+	version     = 1
+	name        = "toolwharf"
+)
+
+// MaxMessage is the largest gRPC message, in both directions.
+const MaxMessage = 16 << 20
+
+// shutdownGrace is how long a plugin may take to answer Shutdown.
+const shutdownGrace = 2 * time.Second
+
+// Launcher starts plugins.
+type Launcher struct {
+	// RunDir holds the socket directory of each launch. A socket's path has
+	// at most some 100 bytes, so it should be short.
+	RunDir string
+	// MaxResult is what plugins are told of the largest result, in bytes.
+	MaxResult int64
+	Log       hclog.Logger
+}
+
+var _ adapter.Launcher = (*Launcher)(nil)
+
+// Start launches d's program, configures it and returns the instance. On error
+// nothing of it is left.
+func (l *Launcher) Start(ctx context.Context, d *adapter.Desired) (adapter.Instance, error) {
+	timeout := d.Limits.StartTimeout
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	proc, client, conn, err := l.launch(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	in := &instance{
+		name: d.Name, process: proc, client: client, conn: conn,
+		log: l.Log.Named(d.Name),
+	}
+	if err := in.prepare(ctx, d, l.MaxResult); err != nil {
+		end, done := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+		defer done()
+		_ = in.Drain(end)
+		return nil, err
+	}
+	return in, nil
+}
+
+// launch executes the program and shakes hands with it.
+func (l *Launcher) launch(ctx context.Context, d *adapter.Desired) (*process.Process, *goplugin.Client, *grpc.ClientConn, error) {
+	keys, err := newPair()
+	if err != nil {
+		return nil, nil, nil, startError(adapter.PhaseLaunch, err)
+	}
+	var proc *process.Process
+	started := make(chan struct{})
+	config := &goplugin.ClientConfig{
+		HandshakeConfig: goplugin.HandshakeConfig{
+			ProtocolVersion: version, MagicCookieKey: cookieKey, MagicCookieValue: cookieValue,
+		},
+		VersionedPlugins: map[int]goplugin.PluginSet{version: {name: connector{}}},
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		TLSConfig:        keys.config,
+		SkipHostEnv:      true,
+		StartTimeout:     d.Limits.StartTimeout,
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: l.RunDir},
+		Logger:           l.Log.Named(d.Name),
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
+			env, err := process.Environment(append(cmd.Env, "PLUGIN_CLIENT_CERT="+keys.pem), d.Env)
+			if err != nil {
+				return nil, err
+			}
+			proc = process.New(process.Spec{Path: d.Program.Path, Env: env, Dir: d.Dir, SocketDir: socketDir})
+			close(started)
+			return proc, nil
+		},
+	}
+	config.GRPCDialOptions = dialOptions(func(ctx context.Context, _ string) (net.Conn, error) { return proc.Dial(ctx) })
+	client := goplugin.NewClient(config)
+	type dialled struct {
+		conn *grpc.ClientConn
+		err  error
+	}
+	result := make(chan dialled, 1)
+	go func() {
+		conn, err := connect(client)
+		result <- dialled{conn, err}
+	}()
+	var r dialled
+	select {
+	case r = <-result:
+	case <-ctx.Done():
+		// go-plugin holds its lock while it waits for the handshake, so the
+		// process itself is ended.
+		select {
+		case <-started:
+			_ = proc.Kill(context.WithoutCancel(ctx))
+		default:
+		}
+		<-result
+		r.err = ctx.Err()
+	}
+	if r.err == nil {
+		return proc, client, r.conn, nil
+	}
+	failure := explain(ctx, proc, r.err)
+	client.Kill() // also removes the socket directory
+	return nil, nil, nil, failure
+}
+
+func connect(client *goplugin.Client) (*grpc.ClientConn, error) {
+	protocol, err := client.Client()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // explain words it
+	}
+	raw, err := protocol.Dispense(name)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // explain words it
+	}
+	return raw.(*grpc.ClientConn), nil //nolint:forcetypeassert // connector returns nothing else
+}
+
+// connector is the plugin type: the connection itself.
+type connector struct {
+	goplugin.NetRPCUnsupportedPlugin
+}
+
+var _ goplugin.GRPCPlugin = connector{}
+
+func (connector) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
+	return errors.New("the host serves no plugin")
+}
+
+func (connector) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return conn, nil
+}
+
+// dialOptions bound the connection, and hold it to who may serve it.
+func dialOptions(dial func(context.Context, string) (net.Conn, error)) []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithContextDialer(dial),
+		grpc.WithDefaultCallOptions(
+			grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
+		grpc.WithChainStreamInterceptor(refuseSideChannels),
+		grpc.WithChainUnaryInterceptor(boundShutdown),
+	}
+}
+
+// refuseSideChannels keeps go-plugin from opening its broker (services of the
+// host for the plugin: there are none) and its stdio stream (a plugin's logs
+// come by stderr).
+func refuseSideChannels(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	if strings.HasPrefix(method, "/plugin.") {
+		return nil, status.Error(codes.Unimplemented, "not used by this host")
+	}
+	return streamer(ctx, desc, cc, method, opts...)
+}
+
+// boundShutdown: go-plugin asks for a shutdown without a deadline.
+func boundShutdown(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if strings.HasPrefix(method, "/plugin.") {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, shutdownGrace)
+		defer cancel()
+	}
+	return invoker(ctx, method, req, reply, cc, opts...)
+}
+
+func startError(phase adapter.Phase, err error) *adapter.StartError {
+	return &adapter.StartError{Phase: phase, Reason: err.Error(), Err: err}
+}
+
+// explain turns what go-plugin says of a failed start into what an operator can
+// act on.
+func explain(ctx context.Context, proc *process.Process, err error) *adapter.StartError {
+	e := &adapter.StartError{Phase: adapter.PhaseHandshake, Err: err}
+	var address *process.AddressError
+	switch {
+	case proc == nil || proc.PID() == 0:
+		e.Phase = adapter.PhaseLaunch
+		e.Reason = "cannot be executed: " + cause(err)
+	case errors.As(err, &address):
+		e.Reason = address.Error()
+	case ctx.Err() != nil:
+		e.Reason = "no handshake in time; a plugin prints one line to stdout as soon as it serves"
+		if line := proc.FirstLine(); line != "" {
+			e.Reason = fmt.Sprintf("no connection in time after the handshake line %q", line)
+		}
+	case strings.HasPrefix(proc.FirstLine(), "1|") && strings.Count(proc.FirstLine(), "|") < 5:
+		e.Reason = "the handshake line has no certificate; mutual TLS is obligatory"
+	case strings.HasPrefix(proc.FirstLine(), "1|"):
+		e.Reason = "the handshake line is refused: " + cause(err)
+	case proc.FirstLine() != "":
+		e.Reason = fmt.Sprintf("the first line on stdout is %q, not the handshake; is it a Toolwharf plugin?", proc.FirstLine())
+	default:
+		e.Reason = "it ended before the handshake"
+	}
+	// It is ended by now; its last words may still be on their way.
+	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if proc != nil && proc.PID() != 0 {
+		proc.Settled(settled)
+		if exit := proc.Exit(); proc.FirstLine() == "" && ctx.Err() == nil {
+			e.Reason += " (" + exit + ")"
+		}
+		if words := proc.LastWords(); words != "" {
+			e.Reason += "; its last words: " + words
+		}
+	}
+	return e
+}
+
+// cause is the first line of an error, without what go-plugin adds.
+func cause(err error) string {
+	if errors.Is(err, os.ErrPermission) {
+		return "permission denied"
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}

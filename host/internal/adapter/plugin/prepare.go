@@ -1,0 +1,126 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter"
+	"github.com/toolwharf/toolwharf/host/internal/schema"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
+)
+
+// prepare describes and configures the plugin.
+func (in *instance) prepare(ctx context.Context, d *adapter.Desired, maxResult int64) error {
+	client := pluginv1.NewPluginServiceClient(in.conn)
+	described, err := client.Describe(ctx, &pluginv1.DescribeRequest{})
+	if err != nil {
+		return in.rpcError(ctx, adapter.PhaseDescribe, err)
+	}
+	in.about = adapter.About{
+		Version: bounded(described.GetVersion()), Title: bounded(described.GetTitle()), PID: in.process.PID(),
+	}
+	config, err := checkConfig(described.GetConfigSchema(), d)
+	if err != nil {
+		return err
+	}
+	configured, err := client.Configure(ctx, &pluginv1.ConfigureRequest{
+		Config: config, Adapter: d.Name,
+		Limits: &pluginv1.Limits{
+			MaxMessageBytes: MaxMessage, MaxResultBytes: maxResult,
+			MaxInFlight: int32(d.Limits.MaxInFlight), //nolint:gosec // bounded by the config's schema
+			CallTimeout: durationpb.New(d.Limits.Timeout), MaxTools: adapter.MaxTools,
+		},
+	})
+	if err != nil {
+		return in.rpcError(ctx, adapter.PhaseConfigure, err)
+	}
+	return in.diagnose(configured.GetDiagnostics())
+}
+
+// checkConfig holds the configuration to the plugin's own schema, so that the
+// plugin meets only what it has declared.
+func checkConfig(raw []byte, d *adapter.Desired) ([]byte, error) {
+	config := d.Config
+	if config == nil {
+		config = []byte("{}")
+	}
+	if len(raw) == 0 {
+		raw = []byte(`{"type":"object","maxProperties":0}`)
+	}
+	declared, err := schema.Compile(raw, schema.Config)
+	if err != nil {
+		return nil, &adapter.StartError{Phase: adapter.PhaseDescribe, Reason: "the plugin's config schema: " + err.Error(), Err: err}
+	}
+	value, err := tool.ParseJSON(config)
+	if err == nil {
+		err = declared.Validate(value)
+	}
+	switch {
+	case err == nil:
+		return config, nil
+	case !d.Configured:
+		return nil, &adapter.NeedsConfigError{Plugin: d.Program.Plugin}
+	}
+	reason := err.Error()
+	if said := (*tool.Error)(nil); errors.As(err, &said) {
+		reason = said.Text
+	}
+	return nil, &adapter.StartError{Phase: adapter.PhaseConfigure, Refused: true, Reason: "config: " + reason}
+}
+
+// diagnose keeps warnings and makes an error of the rest.
+func (in *instance) diagnose(diagnostics []*pluginv1.Diagnostic) error {
+	var faults []string
+	for _, g := range diagnostics {
+		text := bounded(g.GetSummary())
+		if p := bounded(g.GetPointer()); p != "" {
+			text = "config" + strings.ReplaceAll(p, "/", ".") + ": " + text
+		}
+		if g.GetDetail() != "" {
+			text += " (" + bounded(g.GetDetail()) + ")"
+		}
+		if g.GetSeverity() == pluginv1.Severity_SEVERITY_WARNING {
+			in.about.Notes = append(in.about.Notes, text)
+			continue
+		}
+		faults = append(faults, text)
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return &adapter.StartError{Phase: adapter.PhaseConfigure, Refused: true, Reason: strings.Join(faults, "; ")}
+}
+
+// rpcError words a gRPC status of the start.
+func (in *instance) rpcError(ctx context.Context, phase adapter.Phase, err error) error {
+	reason := fmt.Sprintf("%s: %s", status.Code(err), bounded(status.Convert(err).Message()))
+	if ctx.Err() != nil {
+		reason = "no answer in time"
+	}
+	if exit := in.process.Exit(); exit != "" {
+		reason = "the plugin ended (" + exit + ")"
+	}
+	if words := in.process.LastWords(); words != "" {
+		reason += "; its last words: " + words
+	}
+	return &adapter.StartError{Phase: phase, Reason: reason, Err: err}
+}
+
+// bounded keeps what a plugin says within what a log line should hold.
+func bounded(s string) string {
+	const max = 1024
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) > max {
+		s = strings.ToValidUTF8(s[:max], "") + "..."
+	}
+	return s
+}

@@ -1,0 +1,149 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
+)
+
+// assembly collects the parts of one result.
+type assembly struct {
+	structured []byte
+	content    []tool.Content
+	size       int
+}
+
+func (s *assembly) add(p *pluginv1.ResultPart) error {
+	switch part := p.GetPart().(type) {
+	case *pluginv1.ResultPart_Structured:
+		s.size += len(part.Structured)
+		if s.size <= maxParts {
+			s.structured = append(s.structured, part.Structured...)
+		}
+	case *pluginv1.ResultPart_Content:
+		block, size, err := content(part.Content)
+		if err != nil {
+			return broken(err)
+		}
+		s.size += size
+		if s.size <= maxParts {
+			s.content = append(s.content, block)
+		}
+	default:
+		return broken(errors.New("a part of an unknown kind"))
+	}
+	if s.size > maxParts {
+		return &tool.Error{
+			Kind: tool.ResultTooLarge, Code: "result_too_large", Sent: true,
+			Text: fmt.Sprintf("the result is larger than %d bytes; ask for less", maxParts),
+		}
+	}
+	return nil
+}
+
+// result is the whole: the parts, and what came with the end.
+func (s *assembly) result(r *pluginv1.ToolResult) (*tool.Result, error) {
+	structured := append(s.structured, r.GetStructured()...)
+	out := &tool.Result{Content: s.content, Cost: cost(r.GetUsage())}
+	if r.Structured != nil || s.structured != nil { //nolint:protogetter // presence matters
+		if !json.Valid(structured) {
+			return nil, broken(errors.New("the structured content is not JSON"))
+		}
+		out.Structured = structured
+	}
+	for _, c := range r.GetContent() {
+		block, _, err := content(c)
+		if err != nil {
+			return nil, broken(err)
+		}
+		out.Content = append(out.Content, block)
+	}
+	meta, err := object(r.GetMeta())
+	if err != nil {
+		return nil, broken(fmt.Errorf("_meta of the result: %w", err))
+	}
+	out.Meta = meta
+	return out, nil
+}
+
+// cost is the plugin's word on what the call cost; anything but a plain decimal
+// is none.
+func cost(u *pluginv1.Usage) string {
+	c := u.GetCost()
+	if len(c) > 32 || strings.Trim(c, "0123456789.") != "" || strings.Count(c, ".") > 1 {
+		return ""
+	}
+	return c
+}
+
+// content is one block and its size in bytes.
+func content(c *pluginv1.Content) (tool.Content, int, error) {
+	meta, err := object(c.GetMeta())
+	if err != nil {
+		return nil, 0, fmt.Errorf("_meta of a content block: %w", err)
+	}
+	notes := annotations(c.GetAnnotations())
+	switch b := c.GetBlock().(type) {
+	case *pluginv1.Content_Text:
+		return &tool.Text{Text: b.Text.GetText(), Annotations: notes, Meta: meta}, len(b.Text.GetText()), nil
+	case *pluginv1.Content_Image:
+		return blob("image", b.Image, notes, meta)
+	case *pluginv1.Content_Audio:
+		return blob("audio", b.Audio, notes, meta)
+	case *pluginv1.Content_ResourceLink:
+		l := b.ResourceLink
+		if l.GetUri() == "" || l.GetName() == "" {
+			return nil, 0, errors.New("a resource link without uri or name")
+		}
+		return &tool.Link{
+			URI: l.GetUri(), Name: l.GetName(), Title: l.GetTitle(), Description: l.GetDescription(),
+			MIMEType: l.GetMimeType(), Size: l.Size, Icons: icons(l.GetIcons()), //nolint:protogetter // presence matters
+			Annotations: notes, Meta: meta,
+		}, len(l.GetUri()) + len(l.GetDescription()), nil
+	case *pluginv1.Content_Resource:
+		r := b.Resource
+		inner, err := object(r.GetMeta())
+		if err != nil {
+			return nil, 0, fmt.Errorf("_meta of an embedded resource: %w", err)
+		}
+		if r.GetUri() == "" {
+			return nil, 0, errors.New("an embedded resource without uri")
+		}
+		out := &tool.Embedded{URI: r.GetUri(), MIMEType: r.GetMimeType(), Annotations: notes, Meta: meta, ContentMeta: inner}
+		switch data := r.GetContents().(type) {
+		case *pluginv1.ResourceContents_Text:
+			out.Text = data.Text
+		case *pluginv1.ResourceContents_Blob:
+			out.Blob = data.Blob
+			if out.Blob == nil {
+				out.Blob = []byte{}
+			}
+		default:
+			return nil, 0, errors.New("an embedded resource without content")
+		}
+		return out, len(out.Text) + len(out.Blob), nil
+	default:
+		return nil, 0, errors.New("a content block of an unknown kind")
+	}
+}
+
+func blob(kind string, b *pluginv1.BlobContent, notes *tool.Annotations, meta json.RawMessage) (tool.Content, int, error) {
+	if !strings.HasPrefix(b.GetMimeType(), kind+"/") {
+		return nil, 0, fmt.Errorf("an %s block with media type %.64q", kind, b.GetMimeType())
+	}
+	return &tool.Blob{Kind: kind, Data: b.GetData(), MIMEType: b.GetMimeType(), Annotations: notes, Meta: meta}, len(b.GetData()), nil
+}
+
+func annotations(a *pluginv1.Annotations) *tool.Annotations {
+	if a == nil {
+		return nil
+	}
+	return &tool.Annotations{Audience: a.GetAudience(), Priority: a.Priority, LastModified: a.GetLastModified()} //nolint:protogetter // presence matters
+}

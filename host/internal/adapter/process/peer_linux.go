@@ -1,0 +1,69 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// serves reports, as an error, that the other end of conn is neither this
+// process nor started by it.
+func (p *Process) serves(conn net.Conn) error {
+	u, ok := conn.(*net.UnixConn)
+	if !ok {
+		return fmt.Errorf("not a unix socket")
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("peer of the plugin's socket: %w", err)
+	}
+	var cred *unix.Ucred
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return fmt.Errorf("peer of the plugin's socket: %w", err)
+	}
+	if !descends(int(cred.Pid), p.PID()) {
+		return fmt.Errorf("the plugin's socket is served by process %d, which the plugin (%d) has not started", cred.Pid, p.PID())
+	}
+	return nil
+}
+
+// descends reports whether pid is ancestor or a descendant of it.
+func descends(pid, ancestor int) bool {
+	const generations = 32
+	for range generations {
+		if pid == ancestor {
+			return true
+		}
+		if pid <= 1 {
+			return false
+		}
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if err != nil {
+			return false
+		}
+		// "pid (comm) state ppid ...": comm may hold anything, also ")".
+		_, rest, _ := strings.Cut(string(stat)[strings.LastIndexByte(string(stat), ')')+1:], " ")
+		fields := strings.Fields(rest)
+		if len(fields) < 2 {
+			return false
+		}
+		if pid, err = strconv.Atoi(fields[1]); err != nil {
+			return false
+		}
+	}
+	return false
+}

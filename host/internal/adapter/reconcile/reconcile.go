@@ -1,0 +1,263 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package reconcile brings what runs to what is desired: the configuration
+// times what lies in the directories. It is the only place that starts and
+// stops lives.
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/catalog"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/life"
+	"github.com/toolwharf/toolwharf/host/internal/secret"
+)
+
+// Adapter is one adapter as configured.
+type Adapter struct {
+	Name, Plugin, Prefix string
+	// Config is a JSON tree with references to secrets in its strings.
+	Config any
+	Env    map[string]string
+	Limits adapter.Limits
+}
+
+// Config is what a reconciler is made of.
+type Config struct {
+	Adapters []Adapter
+	// Dirs are looked into in this order.
+	Dirs []catalog.Directory
+	// Dir is the working directory of plugins.
+	Dir string
+	// DropIn are the limits of plugins that nobody has configured.
+	DropIn   adapter.Limits
+	Secrets  secret.Source
+	Launcher adapter.Launcher
+	Registry life.Registry
+	Log      hclog.Logger
+}
+
+const (
+	// secretsAgain is how often a missing secret is looked for again.
+	secretsAgain = 5 * time.Second
+	// stopTime bounds the drain of everything at the end.
+	stopTime = 15 * time.Second
+)
+
+// Reconciler is safe for concurrent use.
+type Reconciler struct {
+	config Config
+	kick   chan struct{} // look again
+	looked chan struct{} // closed once everything desired has a life
+	once   sync.Once     // closes looked
+
+	mu       sync.Mutex
+	lives    map[string]*life.Life
+	stopping map[string]*life.Life
+	notes    []string
+}
+
+// New returns a reconciler that has not looked yet.
+func New(c Config) *Reconciler {
+	return &Reconciler{
+		config: c, kick: make(chan struct{}, 1), looked: make(chan struct{}),
+		lives: map[string]*life.Life{}, stopping: map[string]*life.Life{},
+	}
+}
+
+// Run reconciles until ctx ends, and then drains everything. It returns once
+// nothing runs any more.
+func (r *Reconciler) Run(ctx context.Context) error {
+	contents := make(chan *catalog.Contents)
+	go func() {
+		for c := range catalog.Changes(ctx, r.config.Dirs, r.config.Log) {
+			select {
+			case contents <- c:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var latest *catalog.Contents
+	var again <-chan time.Time // set while a secret is missing
+	for {
+		select {
+		case latest = <-contents:
+		case <-r.kick:
+		case <-again:
+		case <-ctx.Done():
+			return r.stop(context.WithoutCancel(ctx))
+		}
+		if latest == nil {
+			continue
+		}
+		again = nil
+		if r.apply(latest) {
+			again = time.After(secretsAgain)
+		}
+		r.once.Do(func() { close(r.looked) })
+	}
+}
+
+// apply tells every life what is wanted of it, and reports whether one of them
+// waits for a secret.
+func (r *Reconciler) apply(c *catalog.Contents) (waitsForSecret bool) {
+	desired, waiting, missing, notes := r.desire(c)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range notes {
+		if !slices.Contains(r.notes, n) {
+			r.config.Log.Warn("plugin directories", "note", n)
+		}
+	}
+	r.notes = notes
+	for name, l := range r.lives {
+		if desired[name] == nil && waiting[name] == nil {
+			delete(r.lives, name)
+			r.stopping[name] = l
+			go r.end(name, l)
+		}
+	}
+	for name, d := range desired {
+		if l := r.life(name); l != nil {
+			l.Want(d)
+		}
+	}
+	for name, w := range waiting {
+		if l := r.life(name); l != nil {
+			l.Wait(w.plugin, w.reason)
+		}
+	}
+	return missing
+}
+
+// life returns the life of a name; nil while an earlier one of that name has
+// not ended.
+func (r *Reconciler) life(name string) *life.Life {
+	if _, yet := r.stopping[name]; yet {
+		return nil // end looks again
+	}
+	l := r.lives[name]
+	if l == nil {
+		l = life.New(life.Config{
+			Name: name, Launcher: r.config.Launcher, Registry: r.config.Registry, Log: r.config.Log,
+		})
+		r.lives[name] = l
+	}
+	return l
+}
+
+// end stops a life that is not wanted any more, and looks again.
+func (r *Reconciler) end(name string, l *life.Life) {
+	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	if err := l.Stop(ctx); err != nil {
+		r.config.Log.Error("adapter was not stopped", "adapter", name, "error", err)
+	}
+	<-l.Done()
+	r.mu.Lock()
+	delete(r.stopping, name)
+	r.mu.Unlock()
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+// stop ends every life.
+func (r *Reconciler) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopTime)
+	defer cancel()
+	r.mu.Lock()
+	var all []*life.Life
+	for _, l := range r.lives {
+		all = append(all, l)
+	}
+	for _, l := range r.stopping {
+		all = append(all, l)
+	}
+	r.mu.Unlock()
+	errs := make(chan error, len(all))
+	for _, l := range all {
+		go func() { errs <- l.Stop(ctx) }()
+	}
+	var first error
+	for range all {
+		if err := <-errs; err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// Status is every adapter's, sorted by name.
+func (r *Reconciler) Status() []adapter.Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]adapter.Status, 0, len(r.lives))
+	for _, l := range r.lives {
+		s, _ := l.Status()
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b adapter.Status) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Notes are what was left out of the directories, and why.
+func (r *Reconciler) Notes() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.notes)
+}
+
+// AwaitTried returns once each adapter's first start has come to an end,
+// whatever end, or with ctx's error.
+func (r *Reconciler) AwaitTried(ctx context.Context) error {
+	select {
+	case <-r.looked:
+	case <-ctx.Done():
+		return fmt.Errorf("looking for plugins: %w", ctx.Err())
+	}
+	for {
+		untried, changed := r.untried()
+		if changed == nil {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("adapter %s is still starting: %w", untried, ctx.Err())
+		}
+	}
+}
+
+// Tried reports whether AwaitTried would return at once.
+func (r *Reconciler) Tried() bool {
+	select {
+	case <-r.looked:
+	default:
+		return false
+	}
+	_, changed := r.untried()
+	return changed == nil
+}
+
+func (r *Reconciler) untried() (name string, changed <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.lives {
+		if s, changed := l.Status(); !s.Tried {
+			return s.Name, changed
+		}
+	}
+	return "", nil
+}
