@@ -1,0 +1,108 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolwharf/toolwharf/host/internal/face/control"
+)
+
+func (p *program) adapters() *cobra.Command {
+	c := &cobra.Command{
+		Use: "adapters", Short: "See the adapters",
+		Long: "Adapters asks the running host of this configuration; without one, they are started for the moment.",
+	}
+	c.AddCommand(p.adaptersList(), p.adaptersShow())
+	return c
+}
+
+func (p *program) adaptersList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the adapters and where they are in their lives", Args: cobra.NoArgs,
+		Example: "  toolwharf adapters list\n  toolwharf adapters list --json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			return p.withHost(c, func(ctx context.Context, api control.API) error {
+				adapters, err := api.Adapters(ctx)
+				if err != nil {
+					return err //nolint:wrapcheck // it names the host
+				}
+				if p.json {
+					return print(c, adapters)
+				}
+				rows := make([][]string, 0, len(adapters))
+				for _, a := range adapters {
+					rows = append(rows, []string{
+						a.Name, a.Plugin, a.State, strconv.Itoa(a.Tools), a.Sandbox, firstLine(a.Cause, 80),
+					})
+				}
+				if err := table(c.OutOrStdout(), "ADAPTER\tPLUGIN\tSTATE\tTOOLS\tSANDBOX\tCAUSE", rows); err != nil {
+					return err
+				}
+				host, err := api.Host(ctx)
+				if err != nil {
+					return err //nolint:wrapcheck // it names the host
+				}
+				for _, n := range host.Notes {
+					_, _ = fmt.Fprintf(c.ErrOrStderr(), "note: %s\n", printable(n))
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (p *program) adaptersShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show one adapter, and why it is not ready", Args: cobra.ExactArgs(1),
+		Example: "  toolwharf adapters show orders",
+		RunE: func(c *cobra.Command, args []string) error {
+			return p.withHost(c, func(ctx context.Context, api control.API) error {
+				adapters, err := api.Adapters(ctx)
+				if err != nil {
+					return err //nolint:wrapcheck // it names the host
+				}
+				for _, a := range adapters {
+					if a.Name == args[0] {
+						return p.showAdapter(c, a)
+					}
+				}
+				return &control.NotFoundError{What: "adapter", Name: args[0]}
+			})
+		},
+	}
+}
+
+func (p *program) showAdapter(c *cobra.Command, a control.Adapter) error {
+	if p.json {
+		return print(c, a)
+	}
+	rows := [][]string{
+		{"plugin", a.Plugin}, {"version", a.Version}, {"path", a.Path},
+		{"state", a.State + " since " + a.Since.Format(time.RFC3339)},
+		{"tools", strconv.Itoa(a.Tools)}, {"prefix", strconv.Quote(a.Prefix)},
+		{"crashes", strconv.Itoa(a.Crashes)}, {"sandbox", a.Sandbox},
+	}
+	if a.PID != 0 {
+		rows = append(rows, []string{"process", strconv.Itoa(a.PID)})
+	}
+	if a.Retry != nil {
+		rows = append(rows, []string{"tried again", a.Retry.Format(time.RFC3339)})
+	}
+	if err := table(c.OutOrStdout(), "ADAPTER\t"+printable(a.Name), rows); err != nil {
+		return err
+	}
+	if a.Cause != "" {
+		_, _ = fmt.Fprintf(c.OutOrStdout(), "\ncause: %s\n", printable(a.Cause))
+	}
+	for _, n := range a.Notes {
+		_, _ = fmt.Fprintf(c.OutOrStdout(), "note: %s\n", printable(n))
+	}
+	return nil
+}

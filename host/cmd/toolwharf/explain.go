@@ -1,0 +1,53 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolwharf/toolwharf/host/internal/face/control"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+func (p *program) explain() *cobra.Command {
+	var raw string
+	c := &cobra.Command{
+		Use: "explain TOOL", Short: "Say what would happen to a call, and why; run nothing", Args: cobra.ExactArgs(1),
+		Example: "  toolwharf explain shop_query --args '{\"sql\": \"select 1\"}'",
+		Long: "Explain asks the same gates that a call goes through, in the same order, and sends nothing. It exits 0\n" +
+			"whatever they say.",
+		ValidArgsFunction: p.completeTool,
+		RunE: func(c *cobra.Command, args []string) error {
+			body, err := arguments(raw, c.InOrStdin())
+			if err != nil {
+				return err
+			}
+			return p.withHost(c, func(ctx context.Context, api control.API) error {
+				e, err := api.Explain(ctx, args[0], body)
+				if err != nil {
+					return err //nolint:wrapcheck // it names the tool or the host
+				}
+				if p.json {
+					return print(c, e)
+				}
+				w := c.OutOrStdout()
+				_, _ = fmt.Fprintf(w, "%s of adapter %s, %s\n", e.Tool, e.Adapter, e.Effects)
+				for _, s := range e.Steps {
+					_, _ = fmt.Fprintf(w, "  %-10s %-7s %s\n", s.Gate, s.Verdict, printable(s.Reason))
+				}
+				if e.Verdict == tool.Pass {
+					_, _ = fmt.Fprintln(w, "it would be sent")
+					return nil
+				}
+				_, err = fmt.Fprintf(w, "it would be refused: %s (%s): %s\n", e.Kind, e.Code, printable(e.Text))
+				return err //nolint:wrapcheck // nothing to add
+			})
+		},
+	}
+	argsFlag(c, &raw)
+	return c
+}

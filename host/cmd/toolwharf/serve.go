@@ -1,0 +1,41 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolwharf/toolwharf/host/internal/app"
+)
+
+func (p *program) serve() *cobra.Command {
+	var stdio bool
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the tools to MCP clients",
+		Long: "Serve starts the adapters and serves their tools over Streamable HTTP, or, with --stdio, to the client that\n" +
+			"has started it. Ctrl-C or SIGTERM ends it: calls that run are finished first.",
+		Example: "  toolwharf serve\n  toolwharf serve -c /etc/toolwharf/toolwharf.yaml --log-format json\n  toolwharf serve --stdio",
+		Args:    cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			log := p.log()
+			cfg, err := p.load(log)
+			if err != nil {
+				return err
+			}
+			host, err := app.Open(c.Context(), app.Options{Config: cfg, Version: version, Log: log})
+			if err != nil {
+				return err //nolint:wrapcheck // it names what failed
+			}
+			if stdio {
+				return host.ServeStdio(c.Context(), os.Stdin, os.Stdout) //nolint:wrapcheck // it names what failed
+			}
+			return host.ServeHTTP(c.Context()) //nolint:wrapcheck // it names what failed
+		},
+	}
+	c.Flags().BoolVar(&stdio, "stdio", false, "serve the client at stdin and stdout; no HTTP")
+	return c
+}

@@ -1,0 +1,57 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/catalog"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/reconcile"
+	"github.com/toolwharf/toolwharf/host/internal/config"
+)
+
+// startTimeout is how long a plugin may take from its launch to its first
+// catalogue.
+const startTimeout = 10 * time.Second
+
+// dropInLimits are those of a plugin that nobody has configured.
+var dropInLimits = adapter.Limits{
+	Timeout: 30 * time.Second, MaxInFlight: 16, Restarts: 5, StartTimeout: startTimeout,
+}
+
+// adapters are the configured ones, in the reconciler's words.
+func adapters(c *config.Config) []reconcile.Adapter {
+	out := make([]reconcile.Adapter, 0, len(c.Adapters))
+	for _, a := range c.Adapters {
+		out = append(out, reconcile.Adapter{
+			Name: a.Name, Plugin: a.Plugin, Prefix: a.Prefix, Config: a.Config, Env: a.Env,
+			Limits: adapter.Limits{
+				Timeout: a.Limits.Timeout, MaxInFlight: a.Limits.MaxInFlight, Restarts: a.Limits.Restarts,
+				StartTimeout: startTimeout,
+			},
+		})
+	}
+	return out
+}
+
+// directories are where plugins are looked for: beside the host's executable
+// first, so that nothing that is dropped in can take a built-in's name.
+func directories(c *config.Config) []catalog.Directory {
+	var dirs []catalog.Directory
+	if c.Plugins.Builtin {
+		if self, err := os.Executable(); err == nil {
+			if real, err := filepath.EvalSymlinks(self); err == nil {
+				self = real
+			}
+			dirs = append(dirs, catalog.Directory{Path: filepath.Join(filepath.Dir(self), "plugins")})
+		}
+	}
+	for _, d := range c.Plugins.Dirs {
+		dirs = append(dirs, catalog.Directory{Path: d, DropIn: true})
+	}
+	return dirs
+}

@@ -1,0 +1,160 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package app puts a host together. It is the only package that knows every
+// other.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter/plugin"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/reconcile"
+	"github.com/toolwharf/toolwharf/host/internal/approval"
+	"github.com/toolwharf/toolwharf/host/internal/config"
+	"github.com/toolwharf/toolwharf/host/internal/executor"
+	"github.com/toolwharf/toolwharf/host/internal/face/control"
+	"github.com/toolwharf/toolwharf/host/internal/registry"
+	"github.com/toolwharf/toolwharf/host/internal/secret"
+	"github.com/toolwharf/toolwharf/host/internal/store/sqlite"
+	"github.com/toolwharf/toolwharf/host/internal/telemetry"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// MaxResult is the largest result given to a client, in bytes.
+const MaxResult = 1 << 20
+
+// closeTime bounds the flush of the store at the end.
+const closeTime = 10 * time.Second
+
+// Options are what a host is made of.
+type Options struct {
+	Config *config.Config
+	// Version of the host's program.
+	Version string
+	Log     hclog.Logger
+}
+
+// Host is one host, with or without faces.
+type Host struct {
+	config     *config.Config
+	version    string
+	log        hclog.Logger
+	id         string
+	started    time.Time
+	runDir     string
+	store      *sqlite.Store
+	registry   *registry.Registry
+	executor   *executor.Executor
+	reconciler *reconcile.Reconciler
+
+	stop    context.CancelFunc // of the reconciler
+	stopped chan error
+}
+
+// Open prepares a host: state directory, store, executor. Nothing is started
+// yet. Close must be called.
+func Open(ctx context.Context, o Options) (*Host, error) {
+	tune()
+	if err := os.MkdirAll(o.Config.State, 0o700); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	runDir, err := os.MkdirTemp("", "toolwharf-")
+	if err != nil {
+		return nil, fmt.Errorf("directory for sockets: %w", err)
+	}
+	store, err := sqlite.Open(ctx, StorePath(o.Config), sqlite.Options{Log: telemetry.Slog(o.Log.Named("store"))})
+	if err != nil {
+		_ = os.RemoveAll(runDir)
+		return nil, err //nolint:wrapcheck // it names the store
+	}
+	h := &Host{
+		config: o.Config, version: o.Version, log: o.Log, id: tool.NewID("host_"), started: time.Now(),
+		runDir: runDir, store: store, registry: registry.New(), stopped: make(chan error, 1),
+	}
+	h.executor = executor.New(executor.Config{
+		Registry: h.registry, Gates: []executor.Gate{approval.Deny{}}, Journal: store,
+		MaxResult: MaxResult, Host: h.id, Log: telemetry.Slog(o.Log.Named("executor")),
+	})
+	log := o.Log.Named("adapter")
+	h.reconciler = reconcile.New(reconcile.Config{
+		Adapters: adapters(o.Config), Dirs: directories(o.Config), Dir: o.Config.Dir, DropIn: dropInLimits,
+		Secrets:  secret.System{Dir: o.Config.Dir},
+		Launcher: &plugin.Launcher{RunDir: runDir, MaxResult: MaxResult, Log: log},
+		Registry: h.registry, Log: log,
+	})
+	return h, nil
+}
+
+// StorePath is where the store of a configuration lies.
+func StorePath(c *config.Config) string { return filepath.Join(c.State, "toolwharf.db") }
+
+// Start starts the adapters, in the background.
+func (h *Host) Start(ctx context.Context) {
+	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
+	h.log.Warn("adapters run without a sandbox: they have their own process and secrets, " +
+		"but the same user and files as the host")
+	go func() { h.stopped <- h.reconciler.Run(ctx) }()
+}
+
+// AwaitTried returns once each adapter was tried once.
+func (h *Host) AwaitTried(ctx context.Context) error {
+	return h.reconciler.AwaitTried(ctx) //nolint:wrapcheck // it names the adapter
+}
+
+// Close drains the adapters and closes the store.
+func (h *Host) Close() error {
+	var errs []error
+	if h.stop != nil {
+		h.stop()
+		errs = append(errs, <-h.stopped)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	errs = append(errs, h.store.Close(ctx), os.RemoveAll(h.runDir))
+	return errors.Join(errs...)
+}
+
+// API is the host as its operator sees it. serves says how clients reach it.
+func (h *Host) API(serves string) *control.Service {
+	return &control.Service{
+		Catalogue: h.registry, Executor: h.executor,
+		Operator: tool.Principal{Kind: tool.Operator, Subject: localUser()},
+		Moored:   h.moored,
+		About: func() control.Host {
+			return control.Host{
+				Name: h.config.Name, Version: h.version, PID: os.Getpid(), Config: h.config.File,
+				Serves: serves, Started: h.started, Notes: h.reconciler.Notes(),
+			}
+		},
+	}
+}
+
+func (h *Host) moored() []control.Adapter {
+	statuses := h.reconciler.Status()
+	out := make([]control.Adapter, 0, len(statuses))
+	for _, s := range statuses {
+		out = append(out, control.Adapter{
+			Name: s.Name, Plugin: s.Plugin, State: string(s.State), Since: s.Since, Prefix: s.Prefix, Tools: s.Tools,
+			Path: s.Path, Version: s.Version, PID: s.PID, Crashes: s.Crashes, Cause: s.Cause, Retry: s.Retry,
+			Sandbox: s.Sandbox, Notes: s.Notes,
+		})
+	}
+	return out
+}
+
+// localUser is the name of the user that this process runs as.
+func localUser() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return fmt.Sprintf("uid-%d", os.Getuid())
+}
