@@ -1,0 +1,77 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Programs under test, built once.
+var (
+	built     string // their directory
+	toolwharf string
+)
+
+func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	built, toolwharf = dir, filepath.Join(dir, "bin", "toolwharf")
+	for _, b := range []struct {
+		module, out string
+		args        []string
+	}{
+		{"..", "bin/", hostBuild("./cmd/toolwharf")},
+		{"../../examples", "examples/", []string{"./echo", "./hello"}},
+		{"../../plugins/sql", "bin/plugins/", []string{"."}},
+	} {
+		args := append([]string{"build", "-C", b.module, "-o", filepath.Join(dir, b.out) + "/"}, b.args...)
+		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "go %v: %v\n%s", args, err, out)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+// hostBuild builds the host with the race detector, if the test has it.
+func hostBuild(pkg string) []string {
+	if raceEnabled {
+		return []string{"-race", pkg}
+	}
+	return []string{pkg}
+}
+
+// install copies a built plugin into a directory, as users do.
+func install(t *testing.T, plugin, dir string) string {
+	t.Helper()
+	from := filepath.Join(built, "examples", plugin)
+	if plugin == "sql" {
+		from = filepath.Join(built, "bin", "plugins", plugin)
+	}
+	to := filepath.Join(dir, plugin)
+	if out, err := exec.Command("cp", from, to).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
+	}
+	return to
+}
+
+// script writes an executable shell script as a plugin.
+func script(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil { //nolint:gosec // it is executable
+		t.Fatal(err)
+	}
+	return path
+}

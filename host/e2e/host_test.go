@@ -1,0 +1,217 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long a condition may take to come true. It is no measure of
+// speed: the machine may be busy.
+const patience = 30 * time.Second
+
+// eventually waits until f returns nil.
+func eventually(t *testing.T, what string, f func() error) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		err := f()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: still not after %v: %v", what, patience, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// host is one running host.
+type host struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	dir    string // of toolwharf.yaml
+	url    string // of the MCP endpoint
+	base   string
+	stderr *buffer
+	done   chan error
+}
+
+// buffer is a bytes.Buffer that is safe for concurrent use.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// workspace makes a directory with a configuration and a plugin directory. YAML
+// is appended to the usual lines.
+func workspace(t *testing.T, yaml string) (dir, plugins string) {
+	t.Helper()
+	dir = t.TempDir()
+	plugins = filepath.Join(dir, "plugins")
+	if err := os.Mkdir(plugins, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := "plugins: {dirs: [plugins]}\n" + yaml
+	if err := os.WriteFile(filepath.Join(dir, "toolwharf.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir, plugins
+}
+
+// freePort returns an address that nobody listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// serve starts a host over HTTP and waits until it is ready.
+func serve(t *testing.T, dir string) *host {
+	t.Helper()
+	address := freePort(t)
+	file := filepath.Join(dir, "toolwharf.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "\nhttp:") {
+		text = append(text, []byte("\nhttp: {listen: \""+address+"\"}\n")...)
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := &host{t: t, dir: dir, base: "http://" + address, url: "http://" + address + "/mcp", stderr: &buffer{}, done: make(chan error, 1)}
+	h.cmd = exec.Command(toolwharf, "serve", "-c", file, "--log-level", "debug")
+	h.cmd.Stderr = h.stderr
+	h.cmd.Env = append(os.Environ(), "GORACE=halt_on_error=1")
+	if err := h.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { h.done <- h.cmd.Wait() }()
+	t.Cleanup(h.stop)
+	eventually(t, "the host is ready", func() error {
+		select {
+		case err := <-h.done:
+			h.done <- err
+			t.Fatalf("the host ended: %v\n%s", err, h.stderr)
+		default:
+		}
+		return h.ready()
+	})
+	return h
+}
+
+func (h *host) ready() error {
+	resp, err := http.Get(h.base + "/readyz")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+// stop ends the host as an operator would, and fails the test if it does not
+// end well.
+func (h *host) stop() {
+	h.t.Helper()
+	_ = h.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-h.done:
+		h.done <- err
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.ExitCode() > 0 {
+			h.t.Errorf("the host ended with %v\n%s", err, h.stderr)
+		}
+	case <-time.After(patience):
+		_ = h.cmd.Process.Kill()
+		h.t.Errorf("the host did not end on SIGTERM\n%s", h.stderr)
+	}
+	if h.t.Failed() {
+		h.t.Logf("log of the host:\n%s", h.stderr)
+	}
+}
+
+// run runs one command of the host's program and returns its exit code.
+func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, toolwharf, args...)
+	var out, errs bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("toolwharf %v: %v", args, err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+// adapter is one adapter as `adapters list --json` has it.
+type adapter struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+	PID   int    `json:"pid"`
+	Cause string `json:"cause"`
+}
+
+func (h *host) adapters() map[string]adapter {
+	h.t.Helper()
+	stdout, stderr, code := run(h.t, h.dir, "adapters", "list", "--json")
+	if code != 0 {
+		h.t.Fatalf("adapters list: exit %d: %s", code, stderr)
+	}
+	var list []adapter
+	if err := json.Unmarshal([]byte(stdout), &list); err != nil {
+		h.t.Fatal(err)
+	}
+	out := map[string]adapter{}
+	for _, a := range list {
+		out[a.Name] = a
+	}
+	return out
+}
+
+// gone reports, as an error, that a process is still there.
+func gone(pid int) error {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("process %d is there: %.80s", pid, stat)
+}

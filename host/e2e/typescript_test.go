@@ -1,0 +1,77 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// node returns the Node.js to run the TypeScript clients with. Without it, or
+// without their packages, the tests that need them are skipped; where CI is
+// set, they fail instead, so that nobody takes a skipped test for a green one.
+func node(t *testing.T) string {
+	t.Helper()
+	absent := func(what string) {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("%s; `make test` sets it up", what)
+		}
+		t.Skipf("SKIPPED: %s; `make test` sets it up", what)
+	}
+	path, err := exec.LookPath("node")
+	if err != nil {
+		absent("Node.js is not installed")
+	}
+	if _, err := os.Stat(filepath.Join("ts", "node_modules", "@modelcontextprotocol")); err != nil {
+		absent("the packages of host/e2e/ts are not installed")
+	}
+	return path
+}
+
+func TestTheTypeScriptClientsListAndCallOverHTTPInBothEras(t *testing.T) {
+	node := node(t)
+	dir, plugins := workspace(t, "")
+	install(t, "echo", plugins)
+	h := serve(t, dir)
+	for sdk, protocol := range map[string]string{"v1": "2025-11-25", "legacy": "2025-11-25", "modern": "2026-07-28"} {
+		t.Run(sdk, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), node, "client.mjs", h.url, sdk, "echo_echo", `{"text":"héllo"}`)
+			cmd.Dir = "ts"
+			stderr := &buffer{}
+			cmd.Stderr = stderr
+			raw, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("%v: %s\n%s", err, raw, stderr)
+			}
+			var got struct {
+				Protocol, Text, Unknown string
+				Tools                   []string
+				Refused                 struct {
+					IsError bool
+					Kind    string
+				}
+			}
+			if err := json.Unmarshal(raw, &got); err != nil {
+				t.Fatalf("%v: %s", err, raw)
+			}
+			if got.Protocol != protocol {
+				t.Errorf("negotiated %q, should be %q", got.Protocol, protocol)
+			}
+			if !slices.Contains(got.Tools, "echo_echo") || got.Text != "héllo" {
+				t.Errorf("got %s", raw)
+			}
+			if !got.Refused.IsError || got.Refused.Kind != "args_invalid" {
+				t.Errorf("refused: %s", raw)
+			}
+			if !strings.Contains(got.Unknown, "-32602") || !strings.Contains(got.Unknown, "unknown tool") {
+				t.Errorf("unknown tool: %s", got.Unknown)
+			}
+		})
+	}
+}
