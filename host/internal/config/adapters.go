@@ -1,0 +1,74 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxDuration bounds every duration: beyond a year it is a slip of the pen.
+const maxDuration = 365 * 24 * time.Hour
+
+func (c checker) adapters() {
+	for _, a := range c.cfg.Adapters {
+		at := func(keys ...string) []string { return append([]string{"adapters", a.Name}, keys...) }
+		if c.has(at("limits", "timeout")...) && (a.Limits.Timeout <= 0 || a.Limits.Timeout > maxDuration) {
+			c.refuse(at("limits", "timeout"), "", "must be more than 0s and at most a year")
+		}
+		if c.has(at("limits", "memory")...) && a.Limits.Memory < 1<<20 {
+			c.refuse(at("limits", "memory"), "", "must be at least 1MiB")
+		}
+		for _, name := range slices.Sorted(maps.Keys(a.Env)) {
+			if steers(name) {
+				c.refuse(at("env", name), "remove it", "would change how the plugin is loaded or found by the host")
+			}
+		}
+	}
+}
+
+// steers reports whether a variable changes what code a process runs, or
+// belongs to the handshake between host and plugin.
+func steers(name string) bool {
+	for _, prefix := range []string{"LD_", "DYLD_", "PYTHON", "PLUGIN_", "TOOLWHARF_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return name == "NODE_OPTIONS"
+}
+
+func (c checker) servers() {
+	for _, s := range c.cfg.Servers {
+		at := func(keys ...string) []string { return append([]string{"mcpServers", s.Name}, keys...) }
+		if slices.ContainsFunc(c.cfg.Adapters, func(a Adapter) bool { return a.Name == s.Name }) {
+			c.refuse(at(), "rename one of them", "has the name of an adapter")
+		}
+		switch command, url := c.has(at("command")...), c.has(at("url")...); {
+		case command && url:
+			c.refuse(at(), "keep one of them", "has both a command and a url")
+		case !command && !url:
+			c.refuse(at(), "say how the server is started or reached", "has neither a command nor a url")
+		}
+		if c.has(at("timeout")...) && (s.Timeout <= 0 || s.Timeout > maxDuration) {
+			c.refuse(at("timeout"), "", "must be more than 0s and at most a year")
+		}
+	}
+}
+
+func (c checker) rules() {
+	for i, r := range c.cfg.Rules {
+		verbs := 0
+		for _, globs := range [][]string{r.Allow, r.Confirm, r.Deny} {
+			if globs != nil {
+				verbs++
+			}
+		}
+		if verbs != 1 {
+			c.refuse([]string{"rules", itoa(i)}, "", "must have exactly one of allow, confirm and deny, has %d", verbs)
+		}
+	}
+}

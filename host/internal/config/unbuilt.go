@@ -1,0 +1,88 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import "slices"
+
+// unbuilt is a key that is described and not done yet.
+type unbuilt struct {
+	key    []string                      // * is any name
+	when   func(c checker, n *node) bool // nil: whatever its value
+	advice string
+}
+
+// notBuilt is everything that the schema describes and the host does not do
+// yet. Such a key is refused, never ignored: whoever writes `deny` must not
+// find out from an incident that nothing was denied. A feature that lands takes
+// its lines out, and nothing else changes here.
+var notBuilt = []unbuilt{
+	{key: keys("rules"), advice: "remove it; no rule would be enforced"},
+	{key: keys("defaults"), advice: "remove it; no default would be enforced"},
+	{key: keys("approval", "mode"), when: not("deny"), advice: "use deny; no call could be approved"},
+	{key: keys("approval", "client_form"), advice: "remove it"},
+	{key: keys("approval", "expires"), advice: "remove it"},
+	{key: keys("approval", "wait"), advice: "remove it"},
+	{key: keys("approval", "approvers"), advice: "remove it"},
+	{key: keys("approval", "self"), advice: "remove it"},
+	{key: keys("approval", "state_keys"), advice: "remove it"},
+	{key: keys("hooks"), advice: "remove it; no hook would be called"},
+	{key: keys("mcpServers"), advice: "remove it; no MCP server is imported"},
+	{key: keys("limits"), advice: "remove it; limits.timeout and limits.max_in_flight of an adapter hold"},
+	{key: keys("ledger"), advice: "remove it"},
+	{key: keys("store"), when: not("sqlite"), advice: "use sqlite, which is a file in the state directory"},
+	{key: keys("plugins", "trust"), when: not("directory"), advice: "use directory; no plugin would be checked against a lock file"},
+	{key: keys("http", "auth"), advice: "remove it and listen on a loopback address; no token would be checked"},
+	{key: keys("http", "tls"), advice: "remove it and listen on a loopback address"},
+	{key: keys("http", "public_url"), advice: "remove it"},
+	{key: keys("http", "allow_anonymous"), when: openToAll, advice: "listen on a loopback address"},
+	{key: keys("adapters", "*", "tools"), advice: "remove it; none of it would be enforced"},
+	{key: keys("adapters", "*", "include"), advice: "remove it; every tool would be served"},
+	{key: keys("adapters", "*", "exclude"), advice: "remove it; every tool would be served"},
+	{key: keys("adapters", "*", "pass_principal"), when: not("false"), advice: "remove it; the plugin would not be told who calls"},
+	{key: keys("adapters", "*", "may_ask"), when: not("false"), advice: "remove it"},
+	{key: keys("adapters", "*", "allow_urls"), when: not("false"), advice: "remove it"},
+	{key: keys("adapters", "*", "sandbox", "mode"), when: not("auto", "off"), advice: "use auto; no plugin is confined yet, except by its container"},
+	{key: keys("adapters", "*", "sandbox", "allow"), advice: "remove it; no plugin is confined yet"},
+	{key: keys("adapters", "*", "limits", "memory"), advice: "remove it and limit the memory from outside, by a container or a service manager"},
+}
+
+func keys(k ...string) []string { return k }
+
+// not holds for every value but these.
+func not(fine ...string) func(checker, *node) bool {
+	return func(_ checker, n *node) bool { return !slices.Contains(fine, n.scalar) }
+}
+
+// openToAll holds for allow_anonymous: true where other machines can call.
+func openToAll(c checker, n *node) bool {
+	local, ok := loopback(c.cfg.HTTP.Listen)
+	return n.scalar == "true" && ok && !local
+}
+
+// built refuses what is not.
+func (c checker) built() {
+	for _, u := range notBuilt {
+		c.unbuilt(u, u.key, nil, c.root)
+	}
+}
+
+// unbuilt follows the rest of an entry's key from n.
+func (c checker) unbuilt(u unbuilt, rest, location []string, n *node) {
+	switch {
+	case n == nil || n.bad || n.kind == null:
+	case len(rest) == 0:
+		if u.when == nil || u.when(c, n) {
+			c.faults.refuse(c.root.keyPath(location), n.at(), u.advice, "is not built yet")
+		}
+	case rest[0] == "*":
+		for _, key := range n.keys {
+			c.unbuilt(u, rest[1:], append(slices.Clone(location), key), n.fields[key])
+		}
+	case n.kind == mapping:
+		c.unbuilt(u, rest[1:], append(slices.Clone(location), rest[0]), n.field(rest[0]))
+	case n.kind == text && len(rest) == 1 && rest[0] == "mode":
+		// approval: deferred is short for approval: {mode: deferred}.
+		c.unbuilt(u, nil, location, n)
+	}
+}
