@@ -1,0 +1,59 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"sync"
+
+	"github.com/toolwharf/toolwharf/sdk/go"
+)
+
+func addNotes(p *toolwharf.Plugin[toolwharf.None]) {
+	n := new(notes)
+	toolwharf.AddFunc(p, "write_note", n.write, toolwharf.Additive(),
+		toolwharf.Description("Keep a note, in memory, until the process ends."))
+	toolwharf.AddFunc(p, "notes", n.list, toolwharf.ReadOnly(),
+		toolwharf.Description("Return the notes that are kept."))
+	toolwharf.AddFunc(p, "danger", n.clear, toolwharf.Destructive(),
+		toolwharf.Description("Forget all notes."))
+}
+
+// notes are what the tools with effects have their effects on.
+type notes struct {
+	mu   sync.Mutex
+	kept []string
+}
+
+type writeIn struct {
+	Text string `json:"text" min:"1"`
+}
+
+type notesOut struct {
+	Notes []string `json:"notes"`
+}
+
+type countedOut struct {
+	Notes int `json:"notes" jsonschema:"how many notes are kept now"`
+}
+
+func (n *notes) write(_ context.Context, in writeIn) (countedOut, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.kept = append(n.kept, in.Text)
+	return countedOut{len(n.kept)}, nil
+}
+
+func (n *notes) list(context.Context, struct{}) (notesOut, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return notesOut{append([]string(nil), n.kept...)}, nil
+}
+
+func (n *notes) clear(context.Context, struct{}) (countedOut, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.kept = nil
+	return countedOut{}, nil
+}

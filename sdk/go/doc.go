@@ -1,0 +1,64 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package toolwharf is for writing Toolwharf plugins in Go.
+//
+// A plugin is a program that offers tools to agents. A Toolwharf host starts
+// it, hands it its configuration and calls its tools; who may call what, who
+// has to approve it and the record that it happened are the host's business.
+// The whole of a small plugin:
+//
+//	func main() {
+//		p := toolwharf.NewStateless(toolwharf.Info{Name: "hello", Version: "1.0.0"})
+//		toolwharf.AddFunc(p, "greet", greet, toolwharf.ReadOnly())
+//		p.Serve()
+//	}
+//
+//	type GreetIn struct {
+//		Name string `json:"name" jsonschema:"who is greeted"`
+//	}
+//
+//	func greet(ctx context.Context, in GreetIn) (string, error) {
+//		return "Hello, " + in.Name + "!", nil
+//	}
+//
+// # State and configuration
+//
+// A plugin that needs a configuration is made by [New] with a function that
+// opens its state: a pool of connections, a client, an index. Tools are then
+// methods of that state, added by [AddTool]. When the host configures a running
+// plugin anew, new calls see the new state at once; the old one is closed, if it
+// is an [io.Closer], when the last call that uses it has returned.
+//
+// # Schemas
+//
+// Argument, result and configuration types are structs; their JSON Schemas are
+// inferred from the fields and these tags:
+//
+//	json:"name,omitempty"   as encoding/json has it
+//	jsonschema:"text"       the description
+//	default:"100"           taken where the field is absent
+//	enum:"asc,desc"         the values that are allowed; of a list: of its items
+//	min:"1" max:"1000"      bounds of a number or a time.Duration, of the length of a string or list
+//	format:"uri"            the JSON Schema format of a string
+//
+// A field is required unless it is a pointer or has omitempty, omitzero or a
+// default. A time.Duration is text like "30s", a time.Time is RFC 3339, []byte
+// is base64, a [Secret] is never shown. Numbers keep their digits in integers,
+// json.Number, json.RawMessage and any (which holds a json.Number).
+// [InputSchema] and [OutputSchema] replace what is inferred.
+//
+// The host has validated arguments and configuration before the plugin sees
+// them; the SDK does not validate again.
+//
+// # Errors
+//
+// [Invalid], [NotFound], [Denied] and [ToolError] speak to the model. [Failed],
+// [Downstream] and any error that is not an *[Error] are faults: the model learns
+// a code, the operator the rest. A panic is a fault too, and the process lives.
+//
+// # By hand
+//
+// Started without a host, a plugin says what it is. `describe` prints what a host
+// would learn of it and `call TOOL JSON` runs one tool; see `--help`.
+package toolwharf

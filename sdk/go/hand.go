@@ -1,0 +1,168 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolwharf
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// hand is a plugin that a person started.
+type hand struct {
+	core     *core
+	in       io.Reader
+	out, err io.Writer
+	getenv   func(string) string
+}
+
+const handUsage = `usage:
+  %[1]s                     say what this is
+  %[1]s describe            print what a host would learn of it, as JSON
+  %[1]s call TOOL [JSON]    run one tool; JSON are its arguments, @FILE or - for stdin
+  %[1]s --version
+flags of describe and call:
+  --config JSON|@FILE|-     the configuration; ${NAME} in its texts is taken from the environment
+`
+
+// run does what the arguments ask and returns the exit code: 0, 1 when what was
+// asked failed, 2 for usage.
+func (h *hand) run(args []string) int {
+	words, flags, err := split(args)
+	switch {
+	case err != nil:
+		return h.misused(err.Error())
+	case flags.help:
+		h.usage(h.out)
+		return 0
+	case flags.version:
+		fmt.Fprintln(h.out, h.core.info.Name, h.core.info.Version)
+		return 0
+	case len(words) == 0:
+		h.introduce()
+		return 1
+	case words[0] == "describe" && len(words) == 1:
+		return h.describe(flags.config)
+	case words[0] == "call" && (len(words) == 2 || len(words) == 3):
+		return h.call(words[1], append(words, "{}")[2], flags.config)
+	case words[0] == "help":
+		h.usage(h.out)
+		return 0
+	}
+	return h.misused("unknown command: " + strings.Join(words, " "))
+}
+
+type handFlags struct {
+	help, version bool
+	config        *string
+}
+
+// split tells flags from words; flags may stand anywhere.
+func split(args []string) (words []string, f handFlags, err error) {
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(args[i], "=")
+		switch name {
+		case "-h", "-help", "--help":
+			f.help = true
+		case "-version", "--version":
+			f.version = true
+		case "-config", "--config":
+			if !joined {
+				if i++; i == len(args) {
+					return nil, f, errors.New("--config needs a value")
+				}
+				value = args[i]
+			}
+			f.config = &value
+		default:
+			if strings.HasPrefix(name, "--") {
+				return nil, f, fmt.Errorf("unknown flag %s", name)
+			}
+			words = append(words, args[i])
+		}
+	}
+	return words, f, nil
+}
+
+func (h *hand) misused(why string) int {
+	fmt.Fprintf(h.err, "%s: %s\n", h.core.info.Name, why)
+	h.usage(h.err)
+	return 2
+}
+
+func (h *hand) usage(w io.Writer) { fmt.Fprintf(w, handUsage, h.core.info.Name) }
+
+// introduce is for somebody who started the plugin to see what happens.
+func (h *hand) introduce() {
+	c := h.core
+	fmt.Fprintf(h.err, "%s %s is a Toolwharf plugin: a host starts it and offers its tools to agents.\n",
+		orElse(c.info.Title, c.info.Name), c.info.Version)
+	if c.info.Description != "" {
+		fmt.Fprintf(h.err, "%s\n", c.info.Description)
+	}
+	fmt.Fprintf(h.err, "\ntools:\n")
+	for _, t := range c.tools {
+		line, _, _ := strings.Cut(t.decl.GetDescription(), "\n")
+		fmt.Fprintf(h.err, "  %-20s  %s\n", t.decl.GetName(), line)
+	}
+	fmt.Fprintf(h.err, "\nTo use it, put it into a directory that is listed under plugins.dirs in toolwharf.yaml")
+	if c.needsConfig() {
+		fmt.Fprintf(h.err, "\nand add an adapter:\n\n  adapters:\n    %[1]s:\n      plugin: %[1]s\n      config: {...}   # see %[1]s describe\n", c.info.Name)
+	} else {
+		fmt.Fprintf(h.err, ";\nit needs no configuration.\n")
+	}
+	fmt.Fprintf(h.err, "\n")
+	h.usage(h.err)
+}
+
+// needsConfig: the empty configuration is not enough.
+func (c *core) needsConfig() bool { return c.validateConfig(nil) != nil }
+
+// configFor reads the --config flag; without it the configuration is empty.
+func (h *hand) configFor(flag *string) ([]byte, error) {
+	if flag == nil {
+		return []byte("{}"), nil
+	}
+	data, err := h.read(*flag)
+	if err != nil {
+		return nil, err
+	}
+	data, err = expand(data, h.getenv)
+	if err == nil {
+		err = h.core.validateConfig(data)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	return data, nil
+}
+
+// read returns the JSON that an argument gives: itself, @FILE or - for stdin.
+func (h *hand) read(arg string) ([]byte, error) {
+	var data []byte
+	var err error
+	switch {
+	case arg == "-":
+		data, err = io.ReadAll(h.in)
+	case strings.HasPrefix(arg, "@"):
+		data, err = os.ReadFile(arg[1:])
+	default:
+		data = []byte(arg)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !json.Valid(data) {
+		return nil, fmt.Errorf("not JSON: %s", arg)
+	}
+	return data, nil
+}
+
+func (h *hand) failed(err error) int {
+	fmt.Fprintf(h.err, "%s: %v\n", h.core.info.Name, err)
+	return 1
+}

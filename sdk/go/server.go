@@ -1,0 +1,108 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package toolwharf
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+
+	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
+)
+
+const (
+	// graceShutdown is how long calls may go on after Shutdown: go-plugin hosts
+	// kill a plugin two seconds after they asked, and twice graceClose follows.
+	graceShutdown = 1200 * time.Millisecond
+	// graceSignal is how long calls may go on after SIGTERM.
+	graceSignal = 10 * time.Second
+	// graceClose is how long cancelled calls may take to return, and then the
+	// state to close.
+	graceClose = 300 * time.Millisecond
+)
+
+// server serves one plugin to one host.
+type server struct {
+	grpc     *grpc.Server
+	log      *slog.Logger
+	sessions *sessions
+
+	stopOnce sync.Once
+	stopping chan struct{} // closed when no new work is wanted
+	stopped  chan struct{} // closed when all is done
+}
+
+func newServer(c *core, identity *tls.Config, log *slog.Logger) *server {
+	s := &server{
+		log:      log,
+		sessions: new(sessions),
+		stopping: make(chan struct{}),
+		stopped:  make(chan struct{}),
+	}
+	s.grpc = grpc.NewServer(
+		grpc.Creds(credentials.NewTLS(identity)),
+		grpc.MaxRecvMsgSize(messageBytes),
+		grpc.MaxSendMsgSize(messageBytes),
+		// One client, which may ask whether we live as often as it likes.
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
+		grpc.WaitForHandlers(true),
+	)
+	healthv1.RegisterHealthServer(s.grpc, &health{stopping: s.stopping})
+	s.grpc.RegisterService(&controllerDesc, &controller{stop: func() { go s.stop(graceShutdown) }})
+	pluginv1.RegisterPluginServiceServer(s.grpc, &pluginService{core: c, log: log, sessions: s.sessions, stopping: s.stopping})
+	if len(c.tools) > 0 {
+		pluginv1.RegisterToolServiceServer(s.grpc, &toolService{core: c, log: log, sessions: s.sessions})
+	}
+	return s
+}
+
+// serve returns when the server was stopped and what can be done is done, or
+// when listening has failed.
+func (s *server) serve(l net.Listener) error {
+	failed := make(chan error, 1)
+	go func() {
+		if err := s.grpc.Serve(l); err != nil {
+			failed <- err
+		}
+	}()
+	select {
+	case err := <-failed:
+		return err
+	case <-s.stopped:
+		return nil // Serve itself waits for handlers, also for deaf ones
+	}
+}
+
+// stop lets running calls go on for the time of grace, then cancels them, and
+// closes the state. It is over when all of that is.
+func (s *server) stop(grace time.Duration) {
+	s.stopOnce.Do(func() {
+		close(s.stopping)
+		within(grace, s.grpc.GracefulStop)
+		within(graceClose, s.grpc.Stop)
+		within(graceClose, func() {
+			s.sessions.replace(nil, s.log)
+			s.sessions.open.Wait()
+		})
+		close(s.stopped)
+	})
+}
+
+// within waits for f, but not for ever.
+func within(limit time.Duration, f func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	go func() {
+		defer cancel()
+		f()
+	}()
+	<-ctx.Done()
+}
