@@ -43,6 +43,9 @@ type Desired struct {
 	// Dir is the working directory.
 	Dir    string
 	Limits Limits
+	// Locate says where a place of Config, an RFC 6901 pointer, stands in the
+	// operator's file; nil: there is no file.
+	Locate func(pointer string) string
 }
 
 // Limits of one adapter.

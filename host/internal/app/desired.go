@@ -33,6 +33,7 @@ func adapters(c *config.Config) []reconcile.Adapter {
 				Timeout: a.Limits.Timeout, MaxInFlight: a.Limits.MaxInFlight, Restarts: a.Limits.Restarts,
 				StartTimeout: startTimeout,
 			},
+			Locate: func(pointer string) string { return a.At(pointer).String() },
 		})
 	}
 	return out

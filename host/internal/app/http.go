@@ -6,34 +6,66 @@ package app
 import (
 	"context"
 	"errors"
-	"net"
-	"net/http"
+	"fmt"
 	"time"
+
+	httpface "github.com/toolwharf/toolwharf/host/internal/face/http"
+	"github.com/toolwharf/toolwharf/host/internal/telemetry"
 )
 
-// ServeHTTP is a stopgap.
+// finishTime is how long calls that run may go on when the host is to end.
+const finishTime = 30 * time.Second
+
+// ServeHTTP serves over HTTP until ctx ends, and then closes the host.
 func (h *Host) ServeHTTP(ctx context.Context) error {
-	l, err := net.Listen("tcp", h.config.HTTP.Listen)
-	if err != nil {
-		return err
-	}
 	face := h.face(h.config.HTTP.AllowAnonymous)
-	h.Start(ctx)
-	closeControl, err := h.serveControl("http")
-	mux := http.NewServeMux()
-	mux.Handle(h.config.HTTP.Path, face.Handler())
-	mux.HandleFunc("/readyz", func(w http.ResponseWriter, r *http.Request) {
-		if !h.reconciler.Tried() {
-			w.WriteHeader(503)
-		}
+	defer face.Close()
+	anonymous := h.config.HTTP.AllowAnonymous != nil && *h.config.HTTP.AllowAnonymous
+	server, err := httpface.Listen(ctx, httpface.Config{
+		Listen: h.config.HTTP.Listen, MCPPath: h.config.HTTP.Path, MCP: face.Handler(), Ready: h.readiness,
+		AllowedHosts: h.config.HTTP.AllowedHosts, AllowedOrigins: h.config.HTTP.AllowedOrigins,
+		Anonymous: anonymous, Log: telemetry.Slog(h.log.Named("http")),
 	})
-	s := &http.Server{Handler: mux}
-	go s.Serve(l)
-	<-ctx.Done()
-	face.Close()
-	sh, c := context.WithTimeout(context.Background(), 40*time.Second)
-	defer c()
-	s.Shutdown(sh)
-	closeControl()
-	return errors.Join(err, h.Close())
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
+	url := fmt.Sprintf("http://%s%s", server.Address(), h.config.HTTP.Path)
+	closeControl, err := h.serveControl(url)
+	if err != nil {
+		return errors.Join(err, server.Shutdown(ctx), h.Close())
+	}
+	defer closeControl()
+	if anonymous {
+		h.log.Warn("anyone who can reach this address can call every tool", "url", url)
+	} else {
+		h.log.Warn("no authentication: only this user's clients on this machine may call", "url", url)
+	}
+	h.Start(ctx)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve() }()
+	h.log.Info("serving", "url", url, "version", h.version)
+	select {
+	case err = <-served:
+	case <-ctx.Done():
+		h.log.Info("ending: calls that run are finished first", "at_most", finishTime)
+	}
+	face.Close() // listen streams end, calls go on
+	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
+	defer cancel()
+	return errors.Join(err, server.Shutdown(finish), h.Close())
+}
+
+// readiness is the answer of /readyz.
+func (h *Host) readiness() httpface.Readiness {
+	r := httpface.Readiness{Ready: h.reconciler.Tried(), Faults: h.reconciler.Notes()}
+	for _, s := range h.reconciler.Status() {
+		if s.Cause != "" {
+			r.Faults = append(r.Faults, fmt.Sprintf("adapter %s is %s: %s", s.Name, s.State, s.Cause))
+		}
+	}
+	if health := h.store.Health(); health.Err != nil {
+		r.Ready = false
+		r.Faults = append(r.Faults, "store: "+health.Err.Error())
+	}
+	return r
 }

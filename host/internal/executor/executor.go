@@ -133,6 +133,9 @@ func (x *Executor) through(ctx context.Context, c *tool.Case, entry registry.Ent
 	effects := c.Spec.Effects.Effective()
 	if err := x.journal.Begin(ctx, Intent{Row: *row, Durable: effects != tool.ReadOnly}); err != nil {
 		row.Gate = gateBegin
+		if ctx.Err() != nil { // the caller's doing, not a fault of the journal
+			return nil, tool.Interrupted(ctx, "waiting to be recorded")
+		}
 		return nil, tool.Failed("journal", err)
 	}
 	row.Attempt = 1
@@ -172,7 +175,7 @@ func settle(c *tool.Case, e *tool.Error) *tool.Error {
 		settled.Ran = tool.RanNo
 		return &settled
 	}
-	if e.Ran != tool.RanUnset || c.Spec.Effects.Effective() == tool.ReadOnly {
+	if e.Ran == tool.RanNo || e.Ran == tool.RanYes || c.Spec.Effects.Effective() == tool.ReadOnly {
 		return e
 	}
 	switch e.Kind {

@@ -52,6 +52,9 @@ func ask(ctx context.Context, g Gate, c *tool.Case) tool.Verdict {
 	if err == nil && v.Decision == tool.Refuse && v.Err == nil {
 		err = fmt.Errorf("gate %s refused without an error", g.Name())
 	}
+	if err == nil && v.Decision == tool.Edit && v.Args.IsZero() {
+		err = fmt.Errorf("gate %s edited the arguments away", g.Name())
+	}
 	switch {
 	case err != nil:
 	case v.Decision == tool.Pass, v.Decision == tool.Edit, v.Decision == tool.Refuse:

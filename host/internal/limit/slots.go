@@ -25,6 +25,7 @@ type Slots struct {
 
 // lane is one adapter's slots.
 type lane struct {
+	max     int // as Acquire was told last
 	used    int
 	waiting []chan struct{} // closed when its turn has come
 }
@@ -38,10 +39,12 @@ func (s *Slots) Acquire(ctx context.Context, adapter string, max int) (release f
 	}
 	s.mu.Lock()
 	l := s.lane(adapter)
+	l.max = max
+	l.handOn() // when max has grown, those who wait go first
 	if l.used < max {
 		l.used++
 		s.mu.Unlock()
-		return func() { s.release(adapter, max) }, nil
+		return func() { s.release(adapter) }, nil
 	}
 	if len(l.waiting) >= queueFactor*max {
 		s.mu.Unlock()
@@ -55,9 +58,9 @@ func (s *Slots) Acquire(ctx context.Context, adapter string, max int) (release f
 	s.mu.Unlock()
 	select {
 	case <-turn:
-		return func() { s.release(adapter, max) }, nil
+		return func() { s.release(adapter) }, nil
 	case <-ctx.Done():
-		s.leave(adapter, max, turn)
+		s.leave(adapter, turn)
 		return nil, tool.Interrupted(ctx, "waiting for adapter "+adapter)
 	}
 }
@@ -74,18 +77,23 @@ func (s *Slots) lane(adapter string) *lane {
 	return l
 }
 
-// release gives the slot to the first that waits, or back. When max has become
+// handOn gives free slots to those who wait, in their order. When max has become
 // smaller, slots beyond it are not handed on.
-func (s *Slots) release(adapter string, max int) {
+func (l *lane) handOn() {
+	for len(l.waiting) > 0 && l.used < l.max {
+		close(l.waiting[0])
+		l.waiting = l.waiting[1:]
+		l.used++
+	}
+}
+
+// release gives the slot to the first that waits, or back.
+func (s *Slots) release(adapter string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.adapters[adapter]
-	if len(l.waiting) > 0 && l.used <= max {
-		close(l.waiting[0])
-		l.waiting = l.waiting[1:]
-		return
-	}
 	l.used--
+	l.handOn()
 	if l.used == 0 && len(l.waiting) == 0 {
 		delete(s.adapters, adapter)
 	}
@@ -93,7 +101,7 @@ func (s *Slots) release(adapter string, max int) {
 
 // leave gives up waiting. If the turn had come in the meantime, the slot goes
 // on to the next.
-func (s *Slots) leave(adapter string, max int, turn chan struct{}) {
+func (s *Slots) leave(adapter string, turn chan struct{}) {
 	s.mu.Lock()
 	l := s.adapters[adapter]
 	for i, w := range l.waiting {
@@ -104,5 +112,5 @@ func (s *Slots) leave(adapter string, max int, turn chan struct{}) {
 		}
 	}
 	s.mu.Unlock()
-	s.release(adapter, max)
+	s.release(adapter)
 }

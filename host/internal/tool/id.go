@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
+	"encoding/binary"
 	"encoding/hex"
 	"strings"
 )
@@ -31,8 +32,8 @@ func NewID(prefix string) string { return prefix + rand.Text() }
 func ScopedID(prefix string, p Principal, key string) string {
 	h := sha256.New()
 	for _, part := range []string{"toolwharf/scoped-id/v1", prefix, p.String(), key} {
+		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		_, _ = h.Write([]byte(part))
-		_, _ = h.Write([]byte{0})
 	}
 	sum := h.Sum(nil)
 	return prefix + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum)[:idLength]

@@ -52,7 +52,7 @@ func ParseJSON(raw []byte) (JSON, error) {
 // ParseArgs reads the arguments of a call: one object; nothing at all stands
 // for the empty one. An error is an *Error of kind ArgsInvalid.
 func ParseArgs(raw []byte) (JSON, error) {
-	if len(bytes.TrimSpace(raw)) == 0 {
+	if len(bytes.Trim(raw, " \t\r\n")) == 0 {
 		raw = []byte("{}")
 	}
 	j, err := ParseJSON(raw)

@@ -38,8 +38,7 @@ func (s *scanner) number() error {
 	if s.pos-start > MaxNumber {
 		return s.fail("number longer than 1024 bytes")
 	}
-	s.decimal(negative, whole, fraction, exponent)
-	return nil
+	return s.decimal(negative, whole, fraction, exponent)
 }
 
 func (s *scanner) digits() []byte {
@@ -83,7 +82,12 @@ func (s *scanner) exponent() (int, error) {
 
 // decimal writes the number. point is where the decimal point stands, counted
 // from the first significant digit.
-func (s *scanner) decimal(negative bool, whole, fraction []byte, exponent int) {
+//
+// Moving the point to the first digit can push the exponent, or the length,
+// beyond what is read: 0.1e-400 would become 1e-401. Such numbers are written
+// without an exponent, so that a canonical form is always JSON as ParseJSON has
+// it; the few for which that is too long as well are refused.
+func (s *scanner) decimal(negative bool, whole, fraction []byte, exponent int) error {
 	const plain = 21 // ECMAScript writes larger ones with an exponent
 	digits := make([]byte, 0, 64)
 	digits = append(append(digits, whole...), fraction...)
@@ -93,35 +97,57 @@ func (s *scanner) decimal(negative bool, whole, fraction []byte, exponent int) {
 	point -= leading
 	if len(digits) == 0 { // also -0: JSON readers take it for 0
 		s.out = append(s.out, '0')
-		return
+		return nil
 	}
+	start := len(s.out)
 	if negative {
 		s.out = append(s.out, '-')
 	}
+	before := len(s.out)
+	if -6 < point && point <= plain {
+		s.plain(digits, point)
+		return nil
+	}
+	s.scientific(digits, point-1)
+	if point-1 < -MaxExponent || point-1 > MaxExponent || len(s.out)-start > MaxNumber {
+		s.out = s.out[:before]
+		s.plain(digits, point)
+	}
+	if len(s.out)-start > MaxNumber {
+		return s.fail("number longer than 1024 bytes when written out")
+	}
+	return nil
+}
+
+// plain writes a number without an exponent.
+func (s *scanner) plain(digits []byte, point int) {
 	switch n := len(digits); {
-	case n <= point && point <= plain:
+	case n <= point:
 		s.out = append(s.out, digits...)
 		s.zeros(point - n)
-	case 0 < point && point <= plain:
+	case 0 < point:
 		s.out = append(s.out, digits[:point]...)
 		s.out = append(s.out, '.')
 		s.out = append(s.out, digits[point:]...)
-	case -6 < point && point <= 0:
+	default:
 		s.out = append(s.out, '0', '.')
 		s.zeros(-point)
 		s.out = append(s.out, digits...)
-	default:
-		s.out = append(s.out, digits[0])
-		if n > 1 {
-			s.out = append(s.out, '.')
-			s.out = append(s.out, digits[1:]...)
-		}
-		s.out = append(s.out, 'e')
-		if point > 0 {
-			s.out = append(s.out, '+')
-		}
-		s.out = strconv.AppendInt(s.out, int64(point-1), 10)
 	}
+}
+
+// scientific writes a number with one digit before the decimal point.
+func (s *scanner) scientific(digits []byte, exponent int) {
+	s.out = append(s.out, digits[0])
+	if len(digits) > 1 {
+		s.out = append(s.out, '.')
+		s.out = append(s.out, digits[1:]...)
+	}
+	s.out = append(s.out, 'e')
+	if exponent > 0 {
+		s.out = append(s.out, '+')
+	}
+	s.out = strconv.AppendInt(s.out, int64(exponent), 10)
 }
 
 func (s *scanner) zeros(n int) {

@@ -5,7 +5,9 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -125,9 +127,9 @@ func (s *scanner) array() error {
 	}
 }
 
-// member is where one member of an object stands in out: its key between its
-// quotes, and the whole of it.
-type member struct{ start, keyEnd, end int }
+// member is where one member of an object stands in out, its key between its
+// quotes and the whole of it, and at which offset it came.
+type member struct{ start, keyEnd, end, at int }
 
 func (m member) key(out []byte) []byte { return out[m.start+1 : m.keyEnd-1] }
 
@@ -143,8 +145,7 @@ func (s *scanner) object() error {
 	sorted := true
 	for {
 		s.space()
-		m := member{start: len(s.out)}
-		at := s.pos
+		m := member{start: len(s.out), at: s.pos}
 		if s.peek() != '"' {
 			return s.fail("expected a key in an object")
 		}
@@ -155,7 +156,7 @@ func (s *scanner) object() error {
 		if n := len(members); n > 0 && sorted {
 			switch c := compareKeys(members[n-1].key(s.out), m.key(s.out)); {
 			case c == 0:
-				return &SyntaxError{Offset: at, Reason: "duplicate key " + string(s.out[m.start:m.keyEnd])}
+				return s.duplicate(m)
 			case c > 0:
 				sorted = false
 			}
@@ -189,14 +190,31 @@ func (s *scanner) object() error {
 	return s.sort(open, members)
 }
 
+// duplicate refuses a member whose key was there before.
+func (s *scanner) duplicate(m member) error {
+	const most = 64 // bytes of the key that are told
+	key := string(m.key(s.out))
+	if len(key) > most {
+		key = strings.ToValidUTF8(key[:most], "") + "..."
+	}
+	return &SyntaxError{Offset: m.at, Reason: `duplicate key "` + key + `"`}
+}
+
 // sort puts the members of the object that begins at open in the order of
 // RFC 8785, section 3.2.3.
 func (s *scanner) sort(open int, members []member) error {
-	slices.SortFunc(members, func(a, b member) int { return compareKeys(a.key(s.out), b.key(s.out)) })
+	slices.SortFunc(members, func(a, b member) int {
+		return cmp.Or(compareKeys(a.key(s.out), b.key(s.out)), cmp.Compare(a.at, b.at))
+	})
+	var again *member // the first that was there before
 	for i := 1; i < len(members); i++ {
-		if key := members[i].key(s.out); bytes.Equal(members[i-1].key(s.out), key) {
-			return s.fail("duplicate key \"" + string(key) + "\" in the object that ends")
+		m := &members[i]
+		if bytes.Equal(members[i-1].key(s.out), m.key(s.out)) && (again == nil || m.at < again.at) {
+			again = m
 		}
+	}
+	if again != nil {
+		return s.duplicate(*again)
 	}
 	ordered := make([]byte, 0, len(s.out)-open)
 	for i, m := range members {
@@ -207,47 +225,6 @@ func (s *scanner) sort(open int, members []member) error {
 	}
 	copy(s.out[open:], append(ordered, '}'))
 	return nil
-}
-
-// compareKeys orders two canonical keys, without their quotes, by the UTF-16
-// code units of what they say. Equal keys have equal canonical forms.
-func compareKeys(a, b []byte) int {
-	if plain(a) && plain(b) {
-		return bytes.Compare(a, b)
-	}
-	return slices.Compare(codeUnits(a), codeUnits(b))
-}
-
-// plain reports whether byte order is code unit order.
-func plain(key []byte) bool {
-	for _, c := range key {
-		if c >= utf8.RuneSelf || c == '\\' {
-			return false
-		}
-	}
-	return true
-}
-
-// codeUnits decodes a canonical key.
-func codeUnits(key []byte) []uint16 {
-	var units []uint16
-	for i := 0; i < len(key); {
-		if key[i] != '\\' {
-			r, n := utf8.DecodeRune(key[i:])
-			units = utf16.AppendRune(units, r)
-			i += n
-			continue
-		}
-		switch key[i+1] {
-		case 'u': // canonical: \u00XX
-			units = append(units, uint16(unhex(key[i+4])<<4|unhex(key[i+5])))
-			i += 6
-		default:
-			units = append(units, uint16(unescape(key[i+1])))
-			i += 2
-		}
-	}
-	return units
 }
 
 func (s *scanner) text() error {

@@ -43,7 +43,8 @@ type Contents struct {
 	Plugins []Plugin
 	// Notes are what was left out, and why.
 	Notes []string
-	// unsettled: a file was left out only because it may still be written.
+	// unsettled: a file was left out, or what was there before it is given in
+	// its place, only because it may still be written.
 	unsettled bool
 }
 
@@ -67,9 +68,10 @@ const settled = 250 * time.Millisecond
 
 // scanner looks into the directories, and remembers what it saw.
 type scanner struct {
-	dirs []Directory
-	seen map[string]sighting
-	now  func() time.Time
+	dirs    []Directory
+	seen    map[string]sighting
+	offered map[string]Plugin // by the path in the directory
+	now     func() time.Time
 }
 
 // sighting is when a file was first seen with this stamp.
@@ -82,9 +84,9 @@ type sighting struct {
 func (s *scanner) scan() *Contents {
 	c := &Contents{}
 	found := map[string]Plugin{}
-	present := map[string]sighting{}
+	next := scanner{seen: map[string]sighting{}, offered: map[string]Plugin{}}
 	for _, dir := range s.dirs {
-		for _, p := range s.directory(dir, c, present) {
+		for _, p := range s.directory(dir, c, &next) {
 			if first, taken := found[p.Name]; taken {
 				c.Notes = append(c.Notes, fmt.Sprintf("%s is left out: %s has the same name and comes first", p.Path, first.Path))
 				continue
@@ -96,11 +98,11 @@ func (s *scanner) scan() *Contents {
 		c.Plugins = append(c.Plugins, p)
 	}
 	slices.SortFunc(c.Plugins, func(a, b Plugin) int { return strings.Compare(a.Name, b.Name) })
-	s.seen = present
+	s.seen, s.offered = next.seen, next.offered
 	return c
 }
 
-func (s *scanner) directory(dir Directory, c *Contents, present map[string]sighting) []Plugin {
+func (s *scanner) directory(dir Directory, c *Contents, next *scanner) []Plugin {
 	note := func(path string, reason any) {
 		c.Notes = append(c.Notes, fmt.Sprintf("%s is left out: %v", path, reason))
 	}
@@ -138,12 +140,18 @@ func (s *scanner) directory(dir Directory, c *Contents, present map[string]sight
 			note(path, err)
 			continue
 		}
-		stamp := stampOf(info)
-		if !s.isSettled(real, stamp, info, present) {
+		p := Plugin{Name: name, Path: real, Stamp: stampOf(info), DropIn: dir.DropIn}
+		if !s.isSettled(real, p.Stamp, info, next.seen) {
 			c.unsettled = true
-			continue
+			// What was there before serves on until the new one is whole.
+			before, known := s.offered[path]
+			if !known {
+				continue
+			}
+			p = before
 		}
-		plugins = append(plugins, Plugin{Name: name, Path: real, Stamp: stamp, DropIn: dir.DropIn})
+		next.offered[path] = p
+		plugins = append(plugins, p)
 	}
 	return plugins
 }

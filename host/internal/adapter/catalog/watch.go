@@ -24,35 +24,40 @@ const firstLooks = 8
 // until ctx ends.
 func Changes(ctx context.Context, dirs []Directory, log hclog.Logger) iter.Seq[*Contents] {
 	return func(yield func(*Contents) bool) {
-		s := &scanner{dirs: dirs, now: time.Now}
 		events, stop := notices(dirs, log)
 		defer stop()
-		var last *Contents
-		for looks := 1; ; looks++ {
-			c := s.scan()
-			// The first look is taken for the whole, so it waits a moment for
-			// files that were written just now.
-			whole := !c.unsettled || looks > firstLooks
-			if last == nil && whole || last != nil && !same(last, c) {
-				if !yield(c) {
-					return
-				}
-				last = c
-			}
-			pause := rescan
-			if c.unsettled {
-				pause = settled
-			}
-			timer := time.NewTimer(pause)
-			select {
-			case <-events:
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
+		follow(ctx, dirs, events, yield)
+	}
+}
+
+// follow looks at each event, and now and then without one.
+func follow(ctx context.Context, dirs []Directory, events <-chan struct{}, yield func(*Contents) bool) {
+	s := &scanner{dirs: dirs, now: time.Now}
+	var last *Contents
+	for looks := 1; ; looks++ {
+		c := s.scan()
+		// The first look is taken for the whole, so it waits a moment for files
+		// that were written just now.
+		whole := !c.unsettled || looks > firstLooks
+		if last == nil && whole || last != nil && !same(last, c) {
+			if !yield(c) {
 				return
 			}
-			timer.Stop()
+			last = c
 		}
+		pause := rescan
+		if c.unsettled {
+			pause = settled
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-events:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		timer.Stop()
 	}
 }
 

@@ -43,7 +43,7 @@ func (in *instance) prepare(ctx context.Context, d *adapter.Desired, maxResult i
 	if err != nil {
 		return in.rpcError(ctx, adapter.PhaseConfigure, err)
 	}
-	return in.diagnose(configured.GetDiagnostics())
+	return in.diagnose(d, configured.GetDiagnostics())
 }
 
 // checkConfig holds the configuration to the plugin's own schema, so that the
@@ -78,12 +78,12 @@ func checkConfig(raw []byte, d *adapter.Desired) ([]byte, error) {
 }
 
 // diagnose keeps warnings and makes an error of the rest.
-func (in *instance) diagnose(diagnostics []*pluginv1.Diagnostic) error {
+func (in *instance) diagnose(d *adapter.Desired, diagnostics []*pluginv1.Diagnostic) error {
 	var faults []string
 	for _, g := range diagnostics {
 		text := bounded(g.GetSummary())
-		if p := bounded(g.GetPointer()); p != "" {
-			text = "config" + strings.ReplaceAll(p, "/", ".") + ": " + text
+		if d.Locate != nil {
+			text = d.Locate(bounded(g.GetPointer())) + ": " + text
 		}
 		if g.GetDetail() != "" {
 			text += " (" + bounded(g.GetDetail()) + ")"

@@ -102,7 +102,7 @@ func (r *Reconciler) configured(a Adapter, c *catalog.Contents) (d *adapter.Desi
 	}
 	return &adapter.Desired{
 		Name: a.Name, Program: program(p), Prefix: a.Prefix, Config: raw, Configured: true,
-		Env: env, Dir: r.config.Dir, Limits: a.Limits,
+		Env: env, Dir: r.config.Dir, Limits: a.Limits, Locate: a.Locate,
 	}, "", false
 }
 

@@ -29,6 +29,8 @@ type Adapter struct {
 	Config any
 	Env    map[string]string
 	Limits adapter.Limits
+	// Locate is adapter.Desired's.
+	Locate func(pointer string) string
 }
 
 // Config is what a reconciler is made of.

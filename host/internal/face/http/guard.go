@@ -1,0 +1,147 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package httpface
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// guard judges every request before any route does.
+type guard struct {
+	hosts, origins []string
+	open           bool // to peers that are not local
+	log            *slog.Logger
+}
+
+func newGuard(c Config, local bool) *guard {
+	g := &guard{open: c.Anonymous && !local, log: c.Log}
+	for _, h := range c.AllowedHosts {
+		g.hosts = append(g.hosts, strings.ToLower(h))
+	}
+	for _, o := range c.AllowedOrigins {
+		g.origins = append(g.origins, strings.ToLower(strings.TrimSuffix(o, "/")))
+	}
+	return g
+}
+
+type connectionKey struct{}
+
+// connected remembers the connection of a request, so that its owner is looked
+// up once for all requests that it carries.
+func (g *guard) connected(ctx context.Context, conn net.Conn) context.Context {
+	owner := sync.OnceValues(func() (bool, error) { return ownPeer(conn.RemoteAddr(), conn.LocalAddr()) })
+	return context.WithValue(ctx, connectionKey{}, owner)
+}
+
+func (g *guard) around(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if code, message := g.judge(r); code != "" {
+			g.log.Warn("request refused", "error", code, "peer", r.RemoteAddr, "path", r.URL.Path)
+			refuse(w, http.StatusForbidden, code, message)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// judge returns why a request is refused; code is empty if it is not.
+func (g *guard) judge(r *http.Request) (code, message string) {
+	if !g.open {
+		if code, message := judgePeer(r); code != "" {
+			return code, message
+		}
+	}
+	if !g.allowsHost(r.Host) {
+		return "host-not-allowed", "the Host header names " + shown(r.Host) + "; list it under http.allowed_hosts"
+	}
+	for _, origin := range r.Header.Values("Origin") {
+		if !g.allowsOrigin(origin) {
+			return "origin-not-allowed", "a page of " + shown(origin) + " may not call; list it under http.allowed_origins"
+		}
+	}
+	return "", ""
+}
+
+// judgePeer lets in the host's own user on this machine only. Without
+// authentication, whoever can speak can call every tool.
+func judgePeer(r *http.Request) (code, message string) {
+	if !isLoopback(r.RemoteAddr) {
+		return "non-local-client", "without authentication only clients on this machine may call"
+	}
+	for name := range r.Header {
+		if name == "Forwarded" || strings.HasPrefix(name, "X-Forwarded-") {
+			return "non-local-client", "the request came through a proxy (" + name +
+				"), so its sender cannot be told; without authentication only clients on this machine may call"
+		}
+	}
+	owner, ok := r.Context().Value(connectionKey{}).(func() (bool, error))
+	if !ok {
+		return "other-local-user", "the client's user cannot be told"
+	}
+	own, err := owner()
+	if err != nil {
+		return "other-local-user", "the client's user cannot be told: " + err.Error()
+	}
+	if !own {
+		return "other-local-user", "without authentication only the user that the host runs as may call"
+	}
+	return "", ""
+}
+
+func isLoopback(remote string) bool {
+	addr, err := netip.ParseAddrPort(remote)
+	return err == nil && addr.Addr().Unmap().IsLoopback()
+}
+
+// allowsHost holds the Host header to the names that this host goes by: a page
+// whose name was made to lead here (DNS rebinding) has another.
+func (g *guard) allowsHost(host string) bool {
+	host = strings.ToLower(host)
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
+	return isLocalName(name) || slices.Contains(g.hosts, host) || slices.Contains(g.hosts, name)
+}
+
+// allowsOrigin: pages of this machine, and those that are listed. "null" is no
+// page of this machine.
+func (g *guard) allowsOrigin(origin string) bool {
+	origin = strings.ToLower(origin)
+	if slices.Contains(g.origins, origin) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && isLocalName(u.Hostname())
+}
+
+func isLocalName(name string) bool {
+	return name == "localhost" || name == "127.0.0.1" || name == "::1"
+}
+
+// shown is what a header says, made harmless and short.
+func shown(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, s)
+	if len(s) > 100 {
+		s = s[:100] + "..."
+	}
+	if s == "" {
+		return "nothing"
+	}
+	return s
+}

@@ -1,0 +1,83 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package tool_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+func TestAPrincipalHasOneName(t *testing.T) {
+	for _, tc := range []struct {
+		principal tool.Principal
+		want      string
+	}{
+		{tool.Principal{}, `anonymous`},
+		{tool.Principal{Kind: tool.Stdio, Subject: "ada"}, `stdio/local/ada`},
+		{tool.Principal{Kind: tool.Operator, Subject: "ada"}, `operator/ada`},
+		{tool.Principal{Kind: tool.Token, ClientID: "app", Issuer: "https://id.example.com", Subject: "ada"}, `["app","https://id.example.com","ada"]`},
+		{tool.Principal{Kind: tool.Token}, `["","",""]`},
+		{tool.Principal{Kind: tool.Token, ClientID: `a","b`, Subject: "c"}, `["a\",\"b","","c"]`},
+		{tool.Principal{Kind: "other", Subject: "ada"}, `unknown/other`},
+	} {
+		if got := tc.principal.String(); got != tc.want {
+			t.Errorf("got %s, want %s", got, tc.want)
+		}
+		if got := tc.principal.IsAnonymous(); got != (tc.want == "anonymous") {
+			t.Errorf("%s: anonymous is %v", tc.want, got)
+		}
+	}
+}
+
+func TestNoPrincipalCanPassForAnother(t *testing.T) {
+	// Every subject that looks like the name of somebody else, as every kind.
+	tricks := []string{
+		``, `anonymous`, `ada`, `stdio/local/ada`, `operator/ada`, `/ada`, `local/ada`, `["","","ada"]`, `ada","`, `","ada`, `\",\"`, `unknown/token`, "ada\x00", "\n",
+	}
+	names := map[string]tool.Principal{}
+	add := func(p tool.Principal) {
+		if other, taken := names[p.String()]; taken && other != p {
+			t.Errorf("%#v and %#v are both %s", p, other, p)
+		}
+		names[p.String()] = p
+	}
+	add(tool.Principal{})
+	for _, a := range tricks {
+		add(tool.Principal{Kind: tool.Stdio, Subject: a})
+		add(tool.Principal{Kind: tool.Operator, Subject: a})
+		for _, b := range tricks {
+			for _, c := range tricks {
+				add(tool.Principal{Kind: tool.Token, ClientID: a, Issuer: b, Subject: c})
+			}
+		}
+	}
+}
+
+// principal draws a principal whose parts have what the forms of other kinds
+// are made of. The name of a local user has no NUL.
+func principal(t *rapid.T) tool.Principal {
+	part := rapid.StringOf(rapid.SampledFrom([]rune(`ab/",[]\é`)))
+	switch kind := rapid.SampledFrom([]tool.PrincipalKind{tool.Anonymous, tool.Stdio, tool.Operator, tool.Token}).Draw(t, "kind"); kind {
+	case tool.Anonymous:
+		return tool.Principal{}
+	case tool.Token:
+		return tool.Principal{
+			Kind: kind, ClientID: part.Draw(t, "client"), Issuer: part.Draw(t, "issuer"), Subject: rapid.String().Draw(t, "subject"),
+		}
+	default:
+		return tool.Principal{Kind: kind, Subject: part.Draw(t, "subject")}
+	}
+}
+
+func TestDifferentPrincipalsHaveDifferentNames(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, q := principal(t), principal(t)
+		if got := p.String() == q.String(); got != (p == q) {
+			t.Fatalf("%#v and %#v are %s and %s", p, q, p, q)
+		}
+	})
+}
