@@ -44,7 +44,7 @@ func rows() []ledger.Row {
 		{
 			Seq: 3, Host: "host_A", Call: "call_C", Started: arrived, Ended: arrived.Add(37 * time.Microsecond),
 			Principal: "anonymous", Op: tool.OpTool,
-			Tool:    "x\x1b[2J\nok by root \u202e\u009b\x00\xff\"\\é漢\U000e0001",
+			Tool:    "x\x1b[2J\nok by root \u202e\u009b\x00\xff\"\\é\u6f22\U000e0001",
 			Outcome: ledger.Refused, Kind: tool.Denied, Code: "unknown_tool", Gate: "find",
 			Detail: "two\r\nlines\u2028and more", Client: "a=b run=run_X",
 		},

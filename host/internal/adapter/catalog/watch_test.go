@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,8 +18,16 @@ import (
 
 // follower is a reader of what follow yields.
 type follower struct {
-	seen   []*Contents
 	cancel context.CancelFunc
+
+	mu   sync.Mutex
+	seen []*Contents
+}
+
+func (f *follower) all() []*Contents {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.seen)
 }
 
 // newFollower follows a directory without any event: only the rescan tells.
@@ -27,6 +36,8 @@ func newFollower(t *testing.T, dir string) *follower {
 	ctx, cancel := context.WithCancel(t.Context())
 	f := &follower{cancel: cancel}
 	go follow(ctx, []Directory{{Path: dir}}, nil, func(c *Contents) bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		f.seen = append(f.seen, c)
 		return true
 	})
@@ -37,13 +48,14 @@ func newFollower(t *testing.T, dir string) *follower {
 // next is the one change that is seen within time.
 func (f *follower) next(t *testing.T, within time.Duration) *Contents {
 	t.Helper()
-	before := len(f.seen)
+	before := len(f.all())
 	time.Sleep(within)
 	synctest.Wait()
-	if len(f.seen) != before+1 {
-		t.Fatalf("%d changes were seen, want one", len(f.seen)-before)
+	seen := f.all()
+	if len(seen) != before+1 {
+		t.Fatalf("%d changes were seen, want one", len(seen)-before)
 	}
-	return f.seen[before]
+	return seen[before]
 }
 
 func TestWithoutAnyEventTheRescanSeesEachChange(t *testing.T) {
@@ -59,6 +71,7 @@ func TestWithoutAnyEventTheRescanSeesEachChange(t *testing.T) {
 		if !slices.Equal(names(first), []string{"orders"}) {
 			t.Fatalf("first look: %v", names(first))
 		}
+		before := first
 		for _, step := range []struct {
 			what   string
 			change func()
@@ -71,7 +84,6 @@ func TestWithoutAnyEventTheRescanSeesEachChange(t *testing.T) {
 			}, []string{"orders"}},
 			{"made unsafe", func() { chmod(t, path, 0o777) }, []string{}},
 		} {
-			before := f.seen[len(f.seen)-1]
 			step.change()
 			c := f.next(t, rescan+2*settled)
 			if !slices.Equal(names(c), step.want) {
@@ -80,12 +92,13 @@ func TestWithoutAnyEventTheRescanSeesEachChange(t *testing.T) {
 			if same(before, c) {
 				t.Errorf("%s: the same as before", step.what)
 			}
+			before = c
 		}
-		seen := len(f.seen)
+		seen := len(f.all())
 		time.Sleep(10 * rescan)
 		synctest.Wait()
-		if len(f.seen) != seen {
-			t.Errorf("%d changes were seen where none was", len(f.seen)-seen)
+		if more := len(f.all()) - seen; more != 0 {
+			t.Errorf("%d changes were seen where none was", more)
 		}
 		f.cancel() // synctest fails if the follower does not end
 	})
@@ -97,14 +110,13 @@ func TestTheFirstLookWaitsForWhatIsBeingWrittenButNotForEver(t *testing.T) {
 	growing := put(t, dir, "growing")
 	synctest.Test(t, func(t *testing.T) {
 		stop := make(chan struct{})
-		begin := time.Now()
 		go func() {
-			for i := 0; ; i++ {
+			for {
 				select {
 				case <-stop:
 					return
 				case <-time.After(settled / 2):
-					touch(t, growing, begin.Add(time.Duration(i)))
+					touch(t, growing, time.Now())
 				}
 			}
 		}()
@@ -137,31 +149,24 @@ func TestTheReaderMayStopWheneverItLikes(t *testing.T) {
 const bound = 30 * time.Second
 
 func TestEventsOfTheFileSystemComeWithoutWaitingForTheRescan(t *testing.T) {
-	dir := directory(t)
-	path := put(t, dir, "orders")
-	events, stop := notices([]Directory{{Path: dir}, {Path: filepath.Join(dir, "nowhere")}}, hclog.NewNullLogger())
-	defer stop()
-	for what, change := range map[string]func(){
-		"replaced": func() { replace(t, path, "new", time.Now()) },
-		"added":    func() { put(t, dir, "shop") },
-		"removed":  func() { remove(t, filepath.Join(dir, "shop")) },
+	for what, change := range map[string]func(t *testing.T, dir, orders string){
+		"replaced": func(t *testing.T, _, orders string) { replace(t, orders, "new", time.Now()) },
+		"added":    func(t *testing.T, dir, _ string) { put(t, dir, "shop") },
+		"removed":  func(t *testing.T, _, orders string) { remove(t, orders) },
 	} {
-		if what == "removed" {
-			put(t, dir, "shop")
-		}
-		for drained := false; !drained; { // of earlier changes
+		t.Run(what, func(t *testing.T) {
+			dir := directory(t)
+			orders := put(t, dir, "orders")
+			missing := filepath.Join(dir, "nowhere") // costs the other one nothing
+			events, stop := notices([]Directory{{Path: missing}, {Path: dir}}, hclog.NewNullLogger())
+			defer stop()
+			change(t, dir, orders)
 			select {
 			case <-events:
-			case <-time.After(50 * time.Millisecond):
-				drained = true
+			case <-time.After(bound):
+				t.Error("no event came")
 			}
-		}
-		change()
-		select {
-		case <-events:
-		case <-time.After(bound):
-			t.Errorf("%s: no event came", what)
-		}
+		})
 	}
 }
 

@@ -1,0 +1,287 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+const digits = `{"n":9007199254740993,"price":1.10,"big":12345678901234567890,"e":1E+2,"neg":-0.0}`
+
+func TestDigitsSurviveInAndOut(t *testing.T) {
+	eachWay(t, Config{}, func(t *testing.T, h *host) {
+		p := h.stdio(t.Context())
+		for _, era := range eras {
+			a := h.answer(era, call(era, "echo", digits))
+			if got := string(h.last().Args.Bytes()); got != digits {
+				t.Errorf("%s: the executor got %s", era, got)
+			}
+			if got := string(a.Structured); got != digits {
+				t.Errorf("%s: structured content %s", era, got)
+			}
+			if a.text() != digits {
+				t.Errorf("%s: text %s", era, a.text())
+			}
+		}
+		p.send(call(versionModern, "echo", digits))
+		if a := decode[answer](t, p.next().Result); string(a.Structured) != digits || a.text() != digits {
+			t.Errorf("stdio: %s", a.Structured)
+		}
+	})
+}
+
+func TestArgumentsThatAreNotJSONAreRefusedAndRecorded(t *testing.T) {
+	for name, tt := range map[string]struct{ arguments, says string }{
+		"a duplicate key":     {`{"a":1,"a":2}`, `duplicate key "a"`},
+		"a lone surrogate":    {`{"a":"\ud800"}`, "surrogate"},
+		"too deep":            {`{"a":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "nested deeper"},
+		"no object":           {`[1]`, "must be an object"},
+		"a huge exponent":     {`{"a":1e999}`, "exponent"},
+		"not UTF-8":           {"{\"a\":\"\xff\"}", "UTF-8"},
+		"a string":            {`"{}"`, "must be an object"},
+		"a control character": {"{\"a\":\"\x01\"}", "control character"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWay(t, Config{}, func(t *testing.T, h *host) {
+				for i, era := range eras {
+					a := h.answer(era, call(era, "echo", tt.arguments))
+					if !a.IsError || a.meta(metaErrorKind) != string(tool.ArgsInvalid) || a.meta(metaErrorCode) != "invalid_args" {
+						t.Errorf("%s: %+v", era, a)
+					}
+					if !strings.Contains(a.text(), tt.says) {
+						t.Errorf("%s: says %q", era, a.text())
+					}
+					if len(h.rejected) != i+1 || len(h.calls) != 0 {
+						t.Errorf("%s: %d calls rejected, %d run", era, len(h.rejected), len(h.calls))
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestARequestThatHasAKeyTwiceIsRefused(t *testing.T) {
+	eachWay(t, Config{}, func(t *testing.T, h *host) {
+		for name, params := range map[string]string{
+			"arguments": `"name":"echo","arguments":{"n":1},"arguments":{"n":2}`,
+			"name":      `"name":"echo","name":"echo","arguments":{}`,
+			"_meta":     `"name":"echo","_meta":{}`,
+		} {
+			a := h.answer(legacy, body(legacy, methodCallTool, params, ""))
+			if !a.IsError || a.meta(metaErrorKind) != string(tool.ArgsInvalid) || !strings.Contains(a.text(), `"`+name+`" twice`) {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+		if len(h.calls) != 0 {
+			t.Error("a call was run")
+		}
+	})
+}
+
+func TestMissingAndNullArgumentsAreNone(t *testing.T) {
+	eachWay(t, Config{}, func(t *testing.T, h *host) {
+		for _, params := range []string{`"name":"echo"`, `"name":"echo","arguments":null`, `"name":"echo","arguments":{}`} {
+			a := h.answer(versionModern, body(versionModern, methodCallTool, params, ""))
+			if a.IsError || string(a.Structured) != "{}" {
+				t.Errorf("%s: %+v", params, a)
+			}
+		}
+	})
+}
+
+func TestUnknownToolIsAProtocolError(t *testing.T) {
+	eachWay(t, Config{}, func(t *testing.T, h *host) {
+		for era, status := range map[string]int{versionModern: 400, legacy: 200} {
+			res, raw := h.post(era, call(era, "nope", `{}`))
+			m := decode[message](t, raw)
+			if res.StatusCode != status || m.Error == nil || m.Error.Code != -32602 || m.Error.Message != `unknown tool "nope"` || string(m.ID) != "1" {
+				t.Errorf("%s: %d %s", era, res.StatusCode, raw)
+			}
+		}
+	})
+}
+
+func TestErrorsAreResultsWithTheirKind(t *testing.T) {
+	eachWay(t, Config{}, func(t *testing.T, h *host) {
+		h.run = func(context.Context, *tool.Call) (tool.Outcome, error) {
+			return nil, &tool.Error{
+				Kind: tool.RateLimited, Code: "adapter_busy", Text: "try later", Detail: "secret", RetryAfter: 1500 * time.Millisecond,
+				Ran: tool.RanNo, Err: errors.New("secret too"),
+			}
+		}
+		for _, era := range eras {
+			_, raw := h.post(era, call(era, "echo", `{}`))
+			a := decode[answer](t, decode[message](t, raw).Result)
+			if !a.IsError || a.text() != "try later" || a.meta(metaErrorKind) != "rate_limited" || a.meta(metaErrorCode) != "adapter_busy" ||
+				a.meta(metaRan) != "no" || string(a.Meta[metaRetryAfter]) != "1500" {
+				t.Errorf("%s: %s", era, raw)
+			}
+			if strings.Contains(string(raw), "secret") {
+				t.Errorf("%s: the operator's detail in %s", era, raw)
+			}
+		}
+	})
+}
+
+func TestAnAdapterCanEndARequestWithAProtocolErrorButNotInTheProtocolsName(t *testing.T) {
+	eachWay(t, Config{}, func(t *testing.T, h *host) {
+		for code, want := range map[int32]int64{-32602: -32602, -32021: -32603, -32700: -32603, -32000: -32603, -31999: -31999, -32769: -32769, 7: 7} {
+			h.run = func(context.Context, *tool.Call) (tool.Outcome, error) {
+				return nil, tool.Failed("protocol", &tool.ProtocolError{Code: code, Message: "no", Data: json.RawMessage(`{"x":1.10}`)})
+			}
+			m := h.ask(legacy, call(legacy, "echo", `{}`))
+			if m.Error == nil || m.Error.Code != want || m.Error.Message != "no" || string(m.Error.Data) != `{"x":1.10}` {
+				t.Errorf("%d became %+v", code, m.Error)
+			}
+		}
+	})
+}
+
+func TestPendingNamesItsKeys(t *testing.T) {
+	eachWay(t, Config{}, func(t *testing.T, h *host) {
+		h.run = func(context.Context, *tool.Call) (tool.Outcome, error) {
+			return &tool.Pending{Approval: "apr_X", Run: "r", Call: "c"}, nil
+		}
+		for _, era := range eras {
+			a := h.answer(era, call(era, "echo", `{}`))
+			if !a.IsError || a.text() != "approval required: apr_X" || a.meta(metaErrorKind) != "approval_pending" ||
+				a.meta(metaApproval) != "apr_X" || a.meta(metaRun) != "r" || a.meta(metaCall) != "c" {
+				t.Errorf("%s: %+v", era, a)
+			}
+			if want := map[bool]string{true: resultComplete, false: ""}[modern(era)]; a.ResultType != want {
+				t.Errorf("%s: resultType %q", era, a.ResultType)
+			}
+		}
+	})
+}
+
+func TestAQuestionCannotBeAskedYet(t *testing.T) {
+	eachWay(t, Config{}, func(t *testing.T, h *host) {
+		h.run = func(context.Context, *tool.Call) (tool.Outcome, error) { return &tool.Question{}, nil }
+		a := h.answer(versionModern, call(versionModern, "echo", `{}`))
+		if !a.IsError || a.meta(metaErrorKind) != "tool_failed" || a.text() != "tool_failed: input_required_unsupported" {
+			t.Errorf("%+v", a)
+		}
+		m := h.ask(versionModern, body(versionModern, methodCallTool, `"name":"echo","arguments":{},"requestState":"x"`, ""))
+		if m.Error == nil || m.Error.Code != -32602 || m.Error.Message != "invalid request state" {
+			t.Errorf("a state that nobody made: %+v", m)
+		}
+	})
+}
+
+func TestAResultThatNoClientCouldReadIsAFault(t *testing.T) {
+	for name, r := range map[string]*tool.Result{
+		"structured content that is not JSON":  {Structured: json.RawMessage(`{"a":`)},
+		"structured content that is not UTF-8": {Structured: json.RawMessage("\"\xff\"")},
+		"_meta that is no object":              {Meta: json.RawMessage(`[]`)},
+		"a block's _meta that is not JSON":     {Content: []tool.Content{&tool.Text{Text: "x", Meta: json.RawMessage(`{`)}}},
+		"a block of an unknown kind":           {Content: []tool.Content{&tool.Blob{Kind: "smell"}}},
+		"a block that is nothing":              {Content: []tool.Content{nil}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachWay(t, Config{}, func(t *testing.T, h *host) {
+				h.run = func(context.Context, *tool.Call) (tool.Outcome, error) { return r, nil }
+				a := h.answer(versionModern, call(versionModern, "echo", `{}`))
+				if !a.IsError || a.text() != "tool_failed: result_unreadable" || a.meta(metaRan) != "yes" {
+					t.Errorf("%+v", a)
+				}
+			})
+		})
+	}
+}
+
+func TestAPanicEndsTheRequestAndNotTheHost(t *testing.T) {
+	eachWay(t, Config{}, func(t *testing.T, h *host) {
+		h.run = func(context.Context, *tool.Call) (tool.Outcome, error) { panic("boom") }
+		m := h.ask(versionModern, call(versionModern, "echo", `{}`))
+		if m.Error == nil || m.Error.Code != -32603 || strings.Contains(m.Error.Message, "boom") {
+			t.Errorf("%+v", m)
+		}
+		h.run = echo
+		if a := h.answer(versionModern, call(versionModern, "echo", `{}`)); a.IsError {
+			t.Errorf("the next call: %+v", a)
+		}
+	})
+}
+
+func TestWhoseRunAndCallKeysCount(t *testing.T) {
+	token := tool.Principal{Kind: tool.Token, ClientID: "c", Issuer: "i", Subject: "s"}
+	yes, no := true, false
+	for name, tt := range map[string]struct {
+		principal tool.Principal
+		allow     *bool
+		counts    bool
+	}{
+		"nobody's do not":                    {tool.Principal{}, nil, false},
+		"nobody's do where allowed":          {tool.Principal{}, &yes, true},
+		"nobody's do not where forbidden":    {tool.Principal{}, &no, false},
+		"a token's do":                       {token, nil, true},
+		"a token's do even where forbidden":  {token, &no, true},
+		"the local user's do":                {tool.Principal{Kind: tool.Stdio}, nil, true},
+		"the local user's not if forbidden":  {tool.Principal{Kind: tool.Stdio}, &no, false},
+		"those of a kind unheard of do not":  {tool.Principal{Kind: "ghost"}, &yes, false},
+		"an operator's do":                   {tool.Principal{Kind: tool.Operator}, &no, true},
+		"the local user's do where allowed":  {tool.Principal{Kind: tool.Stdio}, &yes, true},
+		"a token's do where all are allowed": {token, &yes, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &Face{config: Config{AllowAnonymous: tt.allow}}
+			if got := f.keysCount(tt.principal); got != tt.counts {
+				t.Errorf("%v", got)
+			}
+		})
+	}
+}
+
+func TestRunKeyIsThatOfMetaThenOfTheHeader(t *testing.T) {
+	eachWay(t, Config{AllowAnonymous: new(true)}, func(t *testing.T, h *host) {
+		for name, tt := range map[string]struct{ meta, header, run, key string }{
+			"_meta":  {`,"toolwharf/run_id":"m","toolwharf/call_id":"k"`, "", "m", "k"},
+			"header": {"", "x", "x", ""},
+			"both":   {`,"toolwharf/run_id":"m"`, "x", "m", ""},
+			"none":   {"", "", "", ""},
+			"no key": {`,"toolwharf/run_id":7`, "", "", ""},
+		} {
+			for _, era := range eras {
+				req := body(era, methodCallTool, `"name":"echo","arguments":{}`, tt.meta)
+				h.answer(era, req, headerRun, tt.header)
+				if c := h.last(); c.Run != tt.run || c.Key != tt.key {
+					t.Errorf("%s, %s: run %q, key %q", name, era, c.Run, c.Key)
+				}
+			}
+		}
+	})
+}
+
+func TestAnonymousHTTPCallersHaveNoKeys(t *testing.T) {
+	eachWay(t, Config{}, func(t *testing.T, h *host) {
+		for _, era := range eras {
+			h.answer(era, body(era, methodCallTool, `"name":"echo","arguments":{}`, `,"toolwharf/run_id":"m","toolwharf/call_id":"k"`), headerRun, "x")
+			if c := h.last(); c.Run != "" || c.Key != "" || !c.Principal.IsAnonymous() {
+				t.Errorf("%s: %+v", era, c)
+			}
+		}
+	})
+}
+
+func TestStdioCallsWithoutARunShareThatOfTheProcess(t *testing.T) {
+	h := newHost(t, Config{})
+	p := h.stdio(t.Context())
+	run := func(meta string) string {
+		p.send(body(versionModern, methodCallTool, `"name":"echo","arguments":{}`, meta))
+		p.next()
+		return h.last().Run
+	}
+	first, second, own := run(""), run(""), run(`,"toolwharf/run_id":"mine"`)
+	if !tool.IsID(tool.PrefixRun, first) || first != second || own != "mine" {
+		t.Errorf("runs %q, %q, %q", first, second, own)
+	}
+}

@@ -1,0 +1,298 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// envelope is what a request says, as it was sent. The SDK reads _meta and, to
+// compare headers, arguments into float64 and takes the last of two equal keys;
+// here tokens and arguments keep their digits, and a doubled key is seen. All of
+// it aliases the request.
+//
+// It is read without judging: of a malformed request it has whatever stood
+// before the fault, and the SDK refuses the request.
+type envelope struct {
+	jsonrpc, method, id, params json.RawMessage
+
+	// Of the params. meta is nil unless it is an object.
+	name, arguments, state, answers, meta json.RawMessage
+
+	// Of _meta: io.modelcontextprotocol/..., progressToken, toolwharf/...
+	version, info, capabilities, level, token, run, call json.RawMessage
+
+	// doubled is a key that the request, its params or its _meta has twice.
+	doubled string
+	// whole: all of it was read. plain: and there were no members but those
+	// above, in _meta any.
+	whole, plain bool
+	// at is where arguments begin, in the message or, without one, the params.
+	at int
+}
+
+// readEnvelope reads a JSON-RPC message. A batch has an empty envelope.
+func readEnvelope(message []byte) *envelope {
+	e := &envelope{plain: true}
+	at := 0
+	e.whole = members(message, func(key []byte, from, to int) {
+		switch value := message[from:to:to]; string(key) {
+		case "jsonrpc":
+			e.put(&e.jsonrpc, key, value)
+		case "method":
+			e.put(&e.method, key, value)
+		case "id":
+			e.put(&e.id, key, value)
+		case "params":
+			e.put(&e.params, key, value)
+			at = from
+		default:
+			e.plain = false
+		}
+	})
+	e.readParams()
+	e.at += at
+	return e
+}
+
+// envelopeOfParams reads the params of a message whose other members are known.
+func envelopeOfParams(params json.RawMessage) *envelope {
+	e := &envelope{params: params, whole: true, plain: true}
+	e.readParams()
+	return e
+}
+
+func (e *envelope) readParams() {
+	if e.params == nil {
+		e.plain = false
+		return
+	}
+	read := members(e.params, func(key []byte, from, to int) {
+		switch value := e.params[from:to:to]; string(key) {
+		case "name":
+			e.put(&e.name, key, value)
+		case "arguments":
+			e.put(&e.arguments, key, value)
+			e.at = from
+		case "requestState":
+			e.put(&e.state, key, value)
+		case "inputResponses":
+			e.put(&e.answers, key, value)
+		case "_meta":
+			e.put(&e.meta, key, value)
+		default:
+			e.plain = false
+		}
+	})
+	e.whole = e.whole && read
+	if e.meta == nil {
+		return
+	}
+	read = members(e.meta, func(key []byte, from, to int) {
+		switch value := e.meta[from:to:to]; string(key) {
+		case mcpsdk.MetaKeyProtocolVersion:
+			e.put(&e.version, key, value)
+		case mcpsdk.MetaKeyClientInfo:
+			e.put(&e.info, key, value)
+		case mcpsdk.MetaKeyClientCapabilities:
+			e.put(&e.capabilities, key, value)
+		case mcpsdk.MetaKeyLogLevel:
+			e.put(&e.level, key, value)
+		case "progressToken":
+			e.put(&e.token, key, value)
+		case metaRun:
+			e.put(&e.run, key, value)
+		case metaCall:
+			e.put(&e.call, key, value)
+		}
+	})
+	e.whole = e.whole && read
+}
+
+// withoutArguments returns the message, or the params, that the envelope was
+// read from, with an empty object for the arguments: what is not read cannot be
+// rounded, and does not cost the SDK fifty times its size. It returns raw itself
+// if there is nothing to gain or it is not clear where arguments are.
+func (e *envelope) withoutArguments(raw []byte) []byte {
+	if !e.whole || e.doubled != "" || len(e.arguments) <= len("{}") {
+		return raw
+	}
+	cut := make([]byte, 0, len(raw)-len(e.arguments)+len("{}"))
+	cut = append(cut, raw[:e.at]...)
+	cut = append(cut, "{}"...)
+	return append(cut, raw[e.at+len(e.arguments):]...)
+}
+
+func (e *envelope) put(field *json.RawMessage, key, value []byte) {
+	if *field != nil {
+		e.doubled = strings.ToValidUTF8(string(key), "\uFFFD")
+	}
+	*field = value
+}
+
+// asks reports whether the method is this one.
+func (e *envelope) asks(method string) bool {
+	s, ok := textOf(e.method)
+	return ok && s == method
+}
+
+// progressToken returns the token with which progress is to be sent, nil for
+// none. It is a string or a number (MCP 2026-07-28, basic/utilities/progress).
+func (e *envelope) progressToken() json.RawMessage {
+	if len(e.token) == 0 || !json.Valid(e.token) {
+		return nil
+	}
+	switch c := e.token[0]; {
+	case c == '"', c == '-', c >= '0' && c <= '9':
+		return e.token
+	default:
+		return nil
+	}
+}
+
+// streams reports whether the answer is to be a stream of events: the request
+// wants to hear of progress or logs before its result. Everybody else gets one
+// JSON body, which costs less and passes every proxy.
+func (e *envelope) streams() bool {
+	level, ok := textOf(e.level)
+	return e.progressToken() != nil || ok && level != ""
+}
+
+// textOf returns the string that raw is.
+func textOf(raw json.RawMessage) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), true
+	}
+	var s string
+	err := json.Unmarshal(raw, &s)
+	return s, err == nil
+}
+
+// members calls f with each member of the object raw, its value being
+// raw[from:to], in order, until the end or the first fault, and reports whether
+// it came to the end. It looks no deeper: values are spans that may be malformed
+// inside. It takes no memory but for keys with escapes.
+func members(raw []byte, f func(key []byte, from, to int)) bool {
+	at := space(raw, 0)
+	if at == len(raw) || raw[at] != '{' {
+		return false
+	}
+	if at = space(raw, at+1); at < len(raw) && raw[at] == '}' {
+		return space(raw, at+1) == len(raw)
+	}
+	for at < len(raw) && raw[at] == '"' {
+		end := span(raw, at)
+		if end < 0 {
+			return false
+		}
+		key := raw[at+1 : end-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			s, ok := textOf(raw[at:end])
+			if !ok {
+				return false
+			}
+			key = []byte(s)
+		}
+		if at = space(raw, end); at == len(raw) || raw[at] != ':' {
+			return false
+		}
+		at = space(raw, at+1)
+		if end = span(raw, at); end < 0 {
+			return false
+		}
+		f(key, at, end)
+		if at = space(raw, end); at == len(raw) {
+			return false
+		}
+		switch raw[at] {
+		case ',':
+			at = space(raw, at+1)
+		case '}':
+			return space(raw, at+1) == len(raw)
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+// space returns the offset of the first byte from at on that is no white space.
+func space(raw []byte, at int) int {
+	for at < len(raw) && (raw[at] == ' ' || raw[at] == '\n' || raw[at] == '\t' || raw[at] == '\r') {
+		at++
+	}
+	return at
+}
+
+// span returns the offset behind the value that begins at at, -1 if it does not
+// end. It counts brackets without pairing them.
+func span(raw []byte, at int) int {
+	depth := 0
+	for at < len(raw) {
+		switch raw[at] {
+		case '"':
+			if at = quoted(raw, at); at < 0 {
+				return -1
+			}
+		case '{', '[':
+			depth++
+			at++
+		case '}', ']':
+			if depth--; depth < 0 {
+				return -1
+			}
+			at++
+		case ',', ':', ' ', '\n', '\t', '\r':
+			if depth == 0 {
+				return -1 // no value at all
+			}
+			at++
+			continue
+		default:
+			at = scalar(raw, at)
+		}
+		if depth == 0 {
+			return at
+		}
+	}
+	return -1
+}
+
+// quoted returns the offset behind the string that begins at at, -1 if it does
+// not end.
+func quoted(raw []byte, at int) int {
+	for at++; ; at++ {
+		next := bytes.IndexByte(raw[at:], '"')
+		if next < 0 {
+			return -1
+		}
+		at += next
+		escapes := 0
+		for raw[at-1-escapes] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return at + 1
+		}
+	}
+}
+
+// scalar returns the offset behind the number or word that begins at at.
+func scalar(raw []byte, at int) int {
+	for at < len(raw) {
+		switch raw[at] {
+		case ',', ':', '}', ']', '{', '[', '"', ' ', '\n', '\t', '\r':
+			return at
+		}
+		at++
+	}
+	return at
+}

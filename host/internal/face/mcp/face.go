@@ -1,0 +1,175 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolwharf/toolwharf/host/internal/registry"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// Registry is the live catalogue, as far as this face reads it.
+type Registry interface {
+	Snapshot() *registry.Snapshot
+	Changes(context.Context) iter.Seq[*registry.Snapshot]
+}
+
+// Executor runs calls. An error is an *executor.UnknownError or an *tool.Error.
+type Executor interface {
+	Do(context.Context, *tool.Call) (tool.Outcome, error)
+	// Reject records a call whose arguments are not JSON and returns what the
+	// client is to be told.
+	Reject(context.Context, *tool.Call, *tool.Error) error
+}
+
+// Defaults of Config.
+const (
+	DefaultPageSize   = 1000
+	DefaultMaxBody    = 1 << 20
+	DefaultMaxListens = 8
+)
+
+// Config is what a face is made of. Registry and Executor are required; a
+// number that is not positive stands for its default.
+type Config struct {
+	// Name, Version and Instructions are what the host says of itself.
+	Name, Version, Instructions string
+	Registry                    Registry
+	Executor                    Executor
+	// PageSize is the most tools in one page of tools/list.
+	PageSize int
+	// MaxBody is the largest HTTP request, in bytes.
+	MaxBody int64
+	// MaxListens is how many listen streams one principal may hold open.
+	MaxListens int
+	// AllowAnonymous says whose run and call keys count: nil, those of stdio
+	// callers and of callers that a token names; false, the latter only; true,
+	// everybody's (callers without a name can then share runs).
+	AllowAnonymous *bool
+	// HostChecked says that the Host header is judged before a request
+	// arrives here. Otherwise the SDK refuses, on a loopback connection,
+	// every Host that is not a loopback name.
+	HostChecked bool
+	// Log is for the operator; nil discards.
+	Log *slog.Logger
+}
+
+// Face is the host's MCP face. It is safe for concurrent use.
+type Face struct {
+	config  Config
+	log     *slog.Logger
+	server  *mcpsdk.Server
+	single  http.Handler // answers in one JSON body
+	events  http.Handler // answers in server-sent events
+	listed  shelf
+	listens listens
+	clients acquaintances
+	// info is what the host says of itself in results.
+	info json.RawMessage
+	// processRun is the run of stdio calls that name none.
+	processRun string
+	// grace is how long calls may go on after the end of stdin, beat how
+	// often an idle listen stream says that it lives.
+	grace, beat time.Duration
+
+	open  context.Context // ends with Close
+	close context.CancelFunc
+	tasks sync.WaitGroup
+}
+
+// New returns a face whose tools are those of the registry from now on. Close
+// must be called.
+func New(c Config) *Face {
+	if c.PageSize <= 0 {
+		c.PageSize = DefaultPageSize
+	}
+	if c.MaxBody <= 0 {
+		c.MaxBody = DefaultMaxBody
+	}
+	if c.MaxListens <= 0 {
+		c.MaxListens = DefaultMaxListens
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	f := &Face{
+		config: c, log: c.Log,
+		listed:     shelf{registry: c.Registry, log: c.Log},
+		listens:    listens{max: c.MaxListens},
+		processRun: tool.NewID(tool.PrefixRun),
+		grace:      5 * time.Second,
+		beat:       25 * time.Second,
+	}
+	f.open, f.close = context.WithCancel(context.Background())
+	self := &mcpsdk.Implementation{Name: c.Name, Version: c.Version}
+	f.info, _ = marshal(self) // strings always marshal
+	f.server = mcpsdk.NewServer(
+		self,
+		&mcpsdk.ServerOptions{
+			Instructions: c.Instructions,
+			Logger:       sdkLog(c.Log),
+			Capabilities: &mcpsdk.ServerCapabilities{
+				Tools:   &mcpsdk.ToolCapabilities{ListChanged: true},
+				Logging: &mcpsdk.LoggingCapabilities{},
+			},
+			SetCacheable: cacheable,
+		},
+	)
+	f.server.AddReceivingMiddleware(f.receive)
+	f.single, f.events = f.sdkHandler(true), f.sdkHandler(false)
+	m := &mirror{server: f.server, shelf: &f.listed, log: c.Log, shown: map[string]*listing{}}
+	m.update() // so that headers are held against it from the first request on
+	f.tasks.Go(func() { m.follow(f.open) })
+	return f
+}
+
+// Close ends every listen stream and stdio connection, each with a proper end,
+// and stops following the registry. Calls that run go on.
+func (f *Face) Close() {
+	f.close()
+	f.tasks.Wait()
+}
+
+func (f *Face) sdkHandler(single bool) http.Handler {
+	return mcpsdk.NewStreamableHTTPHandler(
+		func(*http.Request) *mcpsdk.Server { return f.server },
+		&mcpsdk.StreamableHTTPOptions{
+			Stateless:                    true,
+			JSONResponse:                 single,
+			Logger:                       sdkLog(f.log),
+			MaxRequestBodyBytes:          -1, // bounded before
+			PropagateRequestCancellation: true,
+			DisableLocalhostProtection:   f.config.HostChecked,
+		},
+	)
+}
+
+// sdkLog is where the SDK logs: its messages are about single connections and
+// clients' faults, at levels meant for a program that does nothing else.
+func sdkLog(log *slog.Logger) *slog.Logger { return slog.New(quiet{log.Handler()}) }
+
+// quiet drops what is below warning and turns the rest into debug.
+type quiet struct{ slog.Handler }
+
+func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, slog.LevelDebug)
+}
+
+func (q quiet) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = slog.LevelDebug
+	r.Message = "mcp sdk: " + r.Message
+	return q.Handler.Handle(ctx, r) //nolint:wrapcheck // a handler passes errors on
+}
+
+func (q quiet) WithAttrs(a []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(a)} }
+func (q quiet) WithGroup(n string) slog.Handler      { return quiet{q.Handler.WithGroup(n)} }

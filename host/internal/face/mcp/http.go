@@ -1,0 +1,166 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// bodyTimeout is how long a client may take to send a request.
+const bodyTimeout = 30 * time.Second
+
+// Handler returns the stateless Streamable HTTP endpoint (MCP 2026-07-28,
+// basic/transports). Every request stands alone: there are no sessions, GET and
+// DELETE are 405. It answers in JSON; in server-sent events only to
+// subscriptions/listen and to a request that wants to hear of progress or logs.
+//
+// A request that the client gives up is cancelled, in every protocol version.
+// Who may reach the endpoint is not its business; who calls is taken from the
+// request's context (WithPrincipal).
+func (f *Face) Handler() http.Handler { return http.HandlerFunc(f.serveHTTP) }
+
+func (f *Face) serveHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		refuse(w, http.StatusMethodNotAllowed, "method-not-allowed", "this endpoint is stateless: POST only")
+		return
+	}
+	body, ok := f.body(w, r)
+	if !ok {
+		return
+	}
+	e := readEnvelope(body)
+	o := &origin{principal: principalOf(r.Context()), gone: r.Context(), envelope: e}
+	r = r.WithContext(withOrigin(r.Context(), o)) // a copy
+	r.Header = decodedName(r.Header)
+	if f.direct(w, r, o) {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(f.forSDK(e, body)))
+	switch {
+	case e.asks(methodListen):
+		f.serveListen(w, r, o)
+	case e.streams():
+		w.Header().Set("X-Accel-Buffering", "no")
+		f.events.ServeHTTP(w, r)
+	default:
+		f.single.ServeHTTP(w, r)
+	}
+}
+
+// forSDK returns the request as the SDK is to see it: with its arguments only
+// where it has to hold them against Mcp-Param headers.
+func (f *Face) forSDK(e *envelope, body []byte) []byte {
+	if !e.asks(methodCallTool) {
+		return body
+	}
+	name, _ := textOf(e.name)
+	if l := f.listed.now().find(name); l != nil && l.headers {
+		return body
+	}
+	return e.withoutArguments(body)
+}
+
+// body reads the request, bounded in size and time. On failure it has answered.
+func (f *Face) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	limit := f.config.MaxBody
+	if r.ContentLength > limit {
+		f.tooLarge(w)
+		return nil, false
+	}
+	// Both deadlines are best effort: what is no network connection has none.
+	deadline := http.NewResponseController(w)
+	_ = deadline.SetReadDeadline(time.Now().Add(bodyTimeout))
+	var b bytes.Buffer
+	b.Grow(int(max(r.ContentLength, 0)) + bytes.MinRead)
+	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	_ = deadline.SetReadDeadline(time.Time{})
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		f.tooLarge(w)
+		return nil, false
+	case err != nil:
+		refuse(w, http.StatusBadRequest, "body-unreadable", "the request ended before its body")
+		return nil, false
+	}
+	return b.Bytes(), true
+}
+
+func (f *Face) tooLarge(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close") // what is left of the body is not read
+	refuse(w, http.StatusRequestEntityTooLarge, "body-too-large",
+		"the request has more than "+strconv.FormatInt(f.config.MaxBody, 10)+" bytes; send less, or raise http.max_body")
+}
+
+// serveListen answers subscriptions/listen, if there is room for it.
+func (f *Face) serveListen(w http.ResponseWriter, r *http.Request, o *origin) {
+	if !f.listens.enter(o.principal) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = w.Write(errorMessage(o.envelope.id, errTooManyListens)) // the client is told or gone
+		return
+	}
+	defer f.listens.leave(o.principal)
+	w.Header().Set("X-Accel-Buffering", "no")
+	h := startHeartbeat(w, f.beat)
+	defer h.stop()
+	f.events.ServeHTTP(h, r)
+}
+
+// refuse answers a request that is no JSON-RPC message to anybody.
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	body, _ := marshal(map[string]string{"error": code, "message": message}) // strings always marshal
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client is told or gone
+}
+
+// errorMessage is a JSON-RPC response with an error. An id that is none is null
+// (JSON-RPC 2.0, section 5).
+func errorMessage(id json.RawMessage, e *jsonrpc.Error) []byte {
+	if !json.Valid(id) {
+		id = json.RawMessage("null")
+	}
+	b, _ := marshal(struct { // an error's Data is valid JSON
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   *jsonrpc.Error  `json:"error"`
+	}{"2.0", id, e})
+	return b
+}
+
+// headerName carries the name of the tool that is called.
+const headerName = "Mcp-Name"
+
+// decodedName returns the headers with an encoded Mcp-Name decoded (MCP
+// 2026-07-28, basic/transports, Value Encoding): SDK v1.8.0 compares it with
+// the body as it is (go-sdk#1234). A value that cannot be decoded stays, and is
+// refused as one that does not match.
+func decodedName(h http.Header) http.Header {
+	encoded, ok := strings.CutPrefix(h.Get(headerName), "=?base64?")
+	if !ok {
+		return h
+	}
+	if encoded, ok = strings.CutSuffix(encoded, "?="); !ok {
+		return h
+	}
+	name, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return h
+	}
+	h = h.Clone()
+	h.Set(headerName, string(name))
+	return h
+}

@@ -1,0 +1,89 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"context"
+	"sync/atomic"
+
+	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// origin is where a request came from: what the transport knows of it and the
+// SDK does not hand on.
+type origin struct {
+	principal tool.Principal
+	// gone ends when nobody waits for the answer any more. The SDK ends a
+	// handler's context itself for HTTP requests of 2026-07-28 only.
+	gone context.Context
+	// envelope is that of an HTTP request; stdio has one for each line.
+	envelope *envelope
+	// mark is by what to know the client again, see direct.
+	mark  string
+	stdio bool
+	// level is the stdio client's log level of before 2026-07-28, where it
+	// is set once for a connection; a string.
+	level atomic.Value
+}
+
+type (
+	principalKey struct{}
+	originKey    struct{}
+)
+
+// WithPrincipal returns a context whose HTTP requests are made by p. It is for
+// the one who has proven p; without it a caller is anonymous.
+func WithPrincipal(ctx context.Context, p tool.Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+func principalOf(ctx context.Context) tool.Principal {
+	p, _ := ctx.Value(principalKey{}).(tool.Principal)
+	return p
+}
+
+func withOrigin(ctx context.Context, o *origin) context.Context {
+	return context.WithValue(ctx, originKey{}, o)
+}
+
+// nowhere is the origin of a request that did not come through this face's own
+// transports: nobody, and never gone.
+var nowhere = &origin{gone: context.Background()}
+
+func originOf(ctx context.Context) *origin {
+	if o, ok := ctx.Value(originKey{}).(*origin); ok {
+		return o
+	}
+	return nowhere
+}
+
+// envelopeOf returns the envelope of a request, an empty one if it has none.
+func (o *origin) envelopeOf(extra *mcpsdk.RequestExtra) *envelope {
+	if o.envelope != nil {
+		return o.envelope
+	}
+	if extra != nil && extra.TokenInfo != nil {
+		if e, ok := extra.TokenInfo.Extra[envelopeKey].(*envelope); ok {
+			return e
+		}
+	}
+	return &envelope{}
+}
+
+// keysCount reports whether the run and call keys of a caller count: two
+// callers without a name would share what they name.
+func (f *Face) keysCount(p tool.Principal) bool {
+	switch p.Kind {
+	case tool.Token, tool.Operator:
+		return true
+	case tool.Stdio:
+		return f.config.AllowAnonymous == nil || *f.config.AllowAnonymous
+	case tool.Anonymous:
+		return f.config.AllowAnonymous != nil && *f.config.AllowAnonymous
+	default:
+		return false
+	}
+}

@@ -1,0 +1,86 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package mcp
+
+import (
+	"context"
+	"runtime/debug"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// versionModern is the first protocol version whose requests stand alone.
+const versionModern = "2026-07-28"
+
+func modern(version string) bool { return version >= versionModern }
+
+// Methods that this face answers itself or looks at.
+const (
+	methodInitialize = "initialize"
+	methodSetLevel   = "logging/setLevel"
+	methodListTools  = "tools/list"
+	methodCallTool   = "tools/call"
+	methodListen     = "subscriptions/listen"
+)
+
+// receive is the one middleware: lists and calls are answered here, and what
+// concerns the transports is looked after. The rest is the SDK's.
+func (f *Face) receive(next mcpsdk.MethodHandler) mcpsdk.MethodHandler {
+	return func(ctx context.Context, method string, req mcpsdk.Request) (res mcpsdk.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil { // handlers have a goroutine each: a panic would end the host
+				f.log.Error("panic while answering an MCP request", "method", method, "panic", p, "stack", string(debug.Stack()))
+				res, err = nil, internalError()
+			}
+		}()
+		o := originOf(ctx)
+		switch r := req.(type) {
+		case *mcpsdk.ListToolsRequest:
+			return either(f.list(r))
+		case *mcpsdk.CallToolRequest:
+			ctx, cancel := context.WithCancelCause(ctx)
+			defer cancel(nil)
+			stop := context.AfterFunc(o.gone, func() { cancel(context.Cause(o.gone)) })
+			defer stop()
+			return either(f.callTool(ctx, o, r))
+		case *mcpsdk.SubscriptionsListenRequest:
+			return f.listen(ctx, o, r, next)
+		}
+		res, err = next(ctx, method, req)
+		if err != nil {
+			return nil, err
+		}
+		switch r := req.GetParams().(type) {
+		case *mcpsdk.InitializeParams:
+			honest(o, res)
+		case *mcpsdk.SetLoggingLevelParams:
+			o.level.Store(string(r.Level))
+		}
+		return res, nil
+	}
+}
+
+// honest takes back what the SDK promises to an older client over stateless
+// HTTP: nothing can tell it that the list has changed.
+func honest(o *origin, res mcpsdk.Result) {
+	if r, ok := res.(*mcpsdk.InitializeResult); ok && !o.stdio && r.Capabilities != nil && r.Capabilities.Tools != nil {
+		r.Capabilities.Tools = &mcpsdk.ToolCapabilities{}
+	}
+}
+
+// either returns a result or an error, neither of them a nil in an interface.
+func either[P interface {
+	*R
+	mcpsdk.Result
+}, R any](res P, err *jsonrpc.Error) (mcpsdk.Result, error) {
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+func internalError() *jsonrpc.Error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
+}

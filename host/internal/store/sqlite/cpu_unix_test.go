@@ -1,0 +1,20 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package sqlite
+
+import (
+	"syscall"
+	"time"
+)
+
+// cpuTime is what this process has used.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,34 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sqlite is the embedded store: one SQLite file in WAL mode, shared by
+// the processes of one machine and one user. It must not lie on a network file
+// system, where WAL cannot work.
+//
+// # Writing
+//
+// One goroutine per Store owns the one connection that writes. Callers queue,
+// and whatever has queued while a commit ran is the next transaction: under
+// load many rows share one fsync, and alone nobody waits for company. Rows that
+// are written behind do not start a transaction of their own until they are a
+// batch or Options.Behind has passed: a row costs 5 µs in a batch and 20 to 60
+// alone.
+//
+// A transaction that somebody waits for is on the disk (synchronous=FULL) before
+// that caller is answered. One of rows behind only is not synced
+// (synchronous=NORMAL): it survives the process, and a crash of the machine once
+// a later durable transaction or a checkpoint has synced the same log.
+// Checkpoints run after the callers are answered.
+//
+// # Reading
+//
+// Readers share one connection that cannot write. They read a bounded number of
+// rows at a time and keep no transaction open while their caller works, since an
+// open one would keep the log from being reset.
+//
+// # Several processes
+//
+// Each takes the write lock for one bounded transaction at a time and waits up
+// to Options.Busy for it. Creation and migrations run in one transaction each,
+// so any number of processes may open a new file at once.
+package sqlite

@@ -1,0 +1,130 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package storetest is the suite that every store must pass: what the executor,
+// the readers and the other processes that share a store can count on.
+//
+// A store's test calls Run, and Main from its TestMain, since some of it takes
+// processes that can be killed.
+package storetest
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"github.com/toolwharf/toolwharf/host/internal/executor"
+	"github.com/toolwharf/toolwharf/host/internal/ledger"
+	"github.com/toolwharf/toolwharf/host/internal/store"
+)
+
+// Store is what a store can do.
+type Store interface {
+	executor.Journal
+
+	// ID is chosen at random when the store is made.
+	ID() string
+	// Rows yields what is selected, the oldest first; Tail goes on with what
+	// comes. Newest is the Seq of the newest row.
+	Rows(ctx context.Context, q ledger.Query) iter.Seq2[ledger.Row, error]
+	Tail(ctx context.Context, q ledger.Query) iter.Seq2[ledger.Row, error]
+	Newest(ctx context.Context) (int64, error)
+	// Intents yields the open ones.
+	Intents(ctx context.Context) iter.Seq2[ledger.Row, error]
+	Health() store.Health
+	// Close writes what End has accepted.
+	Close(ctx context.Context) error
+}
+
+// Opened is a new, empty store and what the suite does to it.
+type Opened struct {
+	Store Store
+	// Location is what the function given to Main opens the same store by, and
+	// Fresh a location where no store is yet.
+	Location, Fresh string
+	// Open opens a store, as another process would.
+	Open func(location string) (Store, error)
+	// Block holds up all writing, as another process's transaction would, until
+	// release. It is held for less than the time that writers wait for others.
+	Block func() (release func() error, err error)
+	// Spoil makes the store refuse rows of this tool from now on.
+	Spoil func(tool string) error
+}
+
+// Run runs the suite. Open is called once a test; the suite closes the store.
+func Run(t *testing.T, open func(t *testing.T) Opened) {
+	t.Helper()
+	for _, group := range []struct {
+		name  string
+		tests []test
+	}{
+		{"writing", writing},
+		{"intents", intents},
+		{"queueing", queueing},
+		{"reading", reading},
+		{"following", following},
+		{"closing", closing},
+		{"sharing", sharing},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			for _, test := range group.tests {
+				t.Run(test.name, func(t *testing.T) {
+					o := open(t)
+					t.Cleanup(func() { finish(t, o.Store) })
+					test.run(trial{T: t, Opened: o})
+				})
+			}
+		})
+	}
+}
+
+// test is one property of a store.
+type test struct {
+	name string
+	run  func(trial)
+}
+
+// trial is a test of one store.
+type trial struct {
+	*testing.T
+	Opened
+}
+
+// again opens the store once more.
+func (t trial) again() Store {
+	t.Helper()
+	s, err := t.Open(t.Location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { finish(t, s) })
+	return s
+}
+
+// block holds up the writing until the test releases it or ends.
+func (t trial) block() (release func()) {
+	t.Helper()
+	unblock, err := t.Block()
+	must(t, err)
+	released := false
+	release = func() {
+		if !released {
+			released = true
+			if err := unblock(); err != nil {
+				t.Errorf("releasing: %v", err)
+			}
+		}
+	}
+	t.Cleanup(release)
+	return release
+}
+
+// finish closes a store, which a test may have done before.
+func finish(tb testing.TB, s Store) {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := s.Close(ctx); err != nil {
+		tb.Errorf("closing: %v", err)
+	}
+}
