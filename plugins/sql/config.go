@@ -1,0 +1,131 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/toolwharf/toolwharf/plugins/sql/internal/engine"
+	"github.com/toolwharf/toolwharf/plugins/sql/internal/sqlite"
+	toolwharf "github.com/toolwharf/toolwharf/sdk/go"
+)
+
+// config is the adapter's configuration.
+type config struct {
+	DSN              toolwharf.Secret `json:"dsn" jsonschema:"The database: sqlite:FILE. Relative to the directory that the plugin runs in."`
+	AllowedTables    []string         `json:"allowed_tables,omitempty" jsonschema:"Tables and views that may be read; nothing else may. What a listed view reads need not be listed. \"*\" lists all. Empty: nothing may be read."`
+	MaxRows          int              `json:"max_rows,omitempty" default:"100" min:"1" max:"10000" jsonschema:"The most rows of a result; callers can only ask for fewer."`
+	MaxBytes         int              `json:"max_bytes,omitempty" default:"1032192" min:"4096" max:"16777216" jsonschema:"The most bytes of a result, as JSON; rows beyond are left out."`
+	MaxCellBytes     int              `json:"max_cell_bytes,omitempty" default:"16384" min:"16" max:"16777216" jsonschema:"The most bytes of one value; of a longer one the head is given."`
+	StatementTimeout time.Duration    `json:"statement_timeout,omitempty" default:"10s" min:"10ms" max:"10m" jsonschema:"How long a statement may run."`
+	PoolMax          int              `json:"pool_max,omitempty" default:"4" min:"1" max:"64" jsonschema:"How many statements may run at once."`
+	PoolWait         time.Duration    `json:"pool_wait,omitempty" default:"2s" min:"0s" max:"1m" jsonschema:"How long a statement waits for its turn."`
+}
+
+// check judges a configuration without looking at anything but itself.
+func check(_ context.Context, c config) ([]toolwharf.Grant, error) {
+	path, err := c.file()
+	if err = errors.Join(err, checkTables(c.AllowedTables)); err != nil {
+		return nil, err
+	}
+	return []toolwharf.Grant{toolwharf.Read(path)}, nil
+}
+
+// checkTables refuses entries that cannot be meant.
+func checkTables(tables []string) error {
+	var faults []error
+	for i, t := range tables {
+		fault := &toolwharf.ConfigError{Pointer: fmt.Sprintf("/allowed_tables/%d", i)}
+		switch {
+		case t == "":
+			fault.Summary = "a table has no name"
+		case strings.HasPrefix(strings.ToLower(t), "sqlite_"):
+			fault.Summary, fault.Detail = "SQLite's own tables cannot be listed", "list the tables themselves"
+		default:
+			continue
+		}
+		faults = append(faults, fault)
+	}
+	return errors.Join(faults...)
+}
+
+// file is the absolute path of the database.
+func (c config) file() (string, error) {
+	path, fault := filePath(c.DSN.Reveal())
+	if fault != nil {
+		return "", fault
+	}
+	return filepath.Abs(path)
+}
+
+// filePath takes the path from a DSN. Faults never quote the DSN: it may hold a
+// password.
+func filePath(dsn string) (string, error) {
+	fault := func(summary, detail string) error {
+		return &toolwharf.ConfigError{Pointer: "/dsn", Summary: summary, Detail: detail}
+	}
+	const form = "write sqlite:FILE, for example sqlite:shop.db"
+	scheme, rest, ok := strings.Cut(dsn, ":")
+	if !ok {
+		return "", fault("the DSN has no scheme", form)
+	}
+	switch strings.ToLower(scheme) {
+	case "sqlite", "sqlite3":
+	case "postgres", "postgresql", "mysql", "mariadb":
+		return "", fault(scheme+" is not built yet", "for now this plugin reads SQLite only; "+form)
+	default:
+		// A drive letter, a password: whatever stands there is not told.
+		return "", fault("the scheme of the DSN is unknown", form)
+	}
+	if after, ok := strings.CutPrefix(rest, "//"); ok {
+		if rest = after; !strings.HasPrefix(rest, "/") {
+			return "", fault("sqlite:// must be followed by an absolute path", "write sqlite:///absolute/path, or sqlite:FILE for a relative one")
+		}
+	}
+	switch {
+	case rest == "":
+		return "", fault("the DSN names no file", form)
+	case strings.HasPrefix(rest, ":memory:"):
+		return "", fault("a database in memory would be empty", form)
+	case strings.ContainsRune(rest, 0):
+		return "", fault("the path holds a NUL character", form)
+	}
+	return rest, nil
+}
+
+// openDatabase opens the database of a configuration that was checked.
+func openDatabase(ctx context.Context, c config) (*database, error) {
+	path, err := c.file()
+	if err != nil {
+		return nil, err
+	}
+	if len(c.AllowedTables) == 0 {
+		toolwharf.ConfigWarning(ctx, "/allowed_tables", `nothing may be read: list tables, or "*"`)
+	}
+	maxBytes := c.MaxBytes
+	if host := toolwharf.AdapterInfo(ctx).Limits.MaxResultBytes; host > 0 && int64(maxBytes) > host {
+		maxBytes = int(host)
+	}
+	db, err := sqlite.Open(ctx, path, sqlite.Options{
+		Tables: c.AllowedTables,
+		Stuck:  endProcess,
+		Limits: engine.Limits{
+			MaxRows: c.MaxRows, MaxBytes: maxBytes, MaxCellBytes: c.MaxCellBytes,
+			Timeout: c.StatementTimeout, Connections: c.PoolMax, ConnectionWait: c.PoolWait,
+		},
+	})
+	var fault *sqlite.OpenError
+	if errors.As(err, &fault) {
+		return nil, &toolwharf.ConfigError{Pointer: "/dsn", Summary: fault.Summary, Detail: fault.Detail}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &database{db}, nil
+}

@@ -1,0 +1,166 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"github.com/toolwharf/toolwharf/plugins/sql/internal/engine"
+)
+
+// DB is one SQLite file.
+type DB struct {
+	path   string
+	tables []string
+	limits engine.Limits
+	stuck  func()
+	pool   *pool
+}
+
+var _ engine.Engine = (*DB)(nil)
+
+// Options say what may be read, and how much of it.
+type Options struct {
+	// Tables are the names of the tables and views that may be read; "*" stands
+	// for all but SQLite's own. Names that do not exist are ignored: they may
+	// come to exist.
+	Tables []string
+	Limits engine.Limits
+	// Stuck is called when SQLite goes on long after a statement's time is over.
+	// Nothing but the end of the process stops it then. Nil: nothing is done.
+	Stuck func()
+}
+
+// OpenError says why a file cannot be read at all.
+type OpenError struct {
+	// Summary is what is wrong, and Detail what to do about it. Neither has the
+	// file's path.
+	Summary, Detail string
+	err             error
+}
+
+func (e *OpenError) Error() string { return e.Summary + ": " + e.Detail }
+
+// Unwrap is the error that lies beneath.
+func (e *OpenError) Unwrap() error { return e.err }
+
+// Open opens the file at path, which must exist. Errors are *OpenError or the
+// context's.
+func Open(ctx context.Context, path string, o Options) (*DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if o.Stuck == nil {
+		o.Stuck = func() {}
+	}
+	d := &DB{path: path, tables: o.Tables, limits: o.Limits, stuck: o.Stuck, pool: newPool(o.Limits.Connections)}
+	if err := regular(path); err != nil {
+		return nil, err
+	}
+	c, err := d.connect(ctx)
+	if err != nil {
+		return nil, openError(ctx, err)
+	}
+	d.pool.idle = append(d.pool.idle, c)
+	return d, nil
+}
+
+func regular(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &OpenError{"there is no such database file", "create the database first or correct the path; it is never created here", err}
+	case err != nil:
+		return &OpenError{"the database file cannot be seen", "let the host's user read it, and every directory above it", withoutPath(err)}
+	case !info.Mode().IsRegular():
+		return &OpenError{"the database is not a file", "name the file itself", nil}
+	}
+	return nil
+}
+
+func openError(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, errLog):
+		return &OpenError{errLog.Error(), "close the program that writes to it, or let the host read the files with -wal and -shm after the database's name (sandbox.allow)", err}
+	case errors.Is(err, sqlite3.NOTADB):
+		return &OpenError{"the file is not an SQLite database", "name an SQLite database", err}
+	case errors.Is(err, sqlite3.READONLY):
+		return &OpenError{"a program that wrote to the database has left it unfinished", "open it once with a program that may write to it", err}
+	}
+	err = withoutPath(err)
+	return &OpenError{"the database cannot be opened", message(err), err}
+}
+
+// Query judges and runs one statement.
+func (d *DB) Query(caller context.Context, s engine.Statement) (json.RawMessage, error) {
+	for range attempts {
+		c, err := d.acquire(caller)
+		if err != nil {
+			return nil, d.explain(err, caller, caller)
+		}
+		ctx, cancel := context.WithTimeout(caller, d.limits.Timeout)
+		result, err := c.query(ctx, s)
+		c.spent = c.spent || broken(err)
+		err = d.explain(err, ctx, caller)
+		cancel()
+		trusted := d.untouched(c)
+		d.pool.release(c)
+		if trusted {
+			return result, err
+		}
+	}
+	return nil, engine.Unavailable(errSchemaUnsteady)
+}
+
+// Tables lists what may be read.
+func (d *DB) Tables(caller context.Context) (tables []engine.Table, err error) {
+	c, err := d.acquire(caller)
+	if err != nil {
+		return nil, d.explain(err, caller, caller)
+	}
+	defer d.pool.release(c)
+	ctx, cancel := context.WithTimeout(caller, d.limits.Timeout)
+	defer cancel()
+	err = c.guarded(ctx, func() error {
+		return c.inTransaction(c.refreshCatalog)
+	})
+	c.spent = c.spent || broken(err)
+	if err != nil {
+		return nil, d.explain(err, ctx, caller)
+	}
+	return c.guard.catalog.tables(), nil
+}
+
+// Close waits for running statements, each of which has its time, and closes
+// every connection.
+func (d *DB) Close() error {
+	d.pool.close()
+	return nil
+}
+
+// connect opens a connection in whichever way works.
+func (d *DB) connect(ctx context.Context) (*conn, error) {
+	c, err := d.open(ctx, false)
+	if err == nil || !errors.Is(err, sqlite3.CANTOPEN) && !errors.Is(err, sqlite3.READONLY) {
+		return c, err
+	}
+	if c, ok := d.openUnwritten(ctx); ok {
+		return c, nil
+	}
+	if d.hasLog() {
+		return nil, fmt.Errorf("%w: %w", errLog, err)
+	}
+	return nil, err
+}
