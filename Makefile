@@ -1,0 +1,123 @@
+# Toolwharf. `make` lists what there is to make. Go and make are all that build and
+# demo need; what else a target needs, it says.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+MODULES  := $(shell awk '$$1 ~ /^\.\// {print substr($$1, 3)}' go.work)
+PLUGINS  := $(notdir $(patsubst %/go.mod,%,$(wildcard plugins/*/go.mod)))
+EXAMPLES := echo hello
+CROSS    := host sdk/go $(PLUGINS:%=plugins/%)
+
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+RELEASE  := -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$(VERSION)"
+BIN      := $(CURDIR)/bin
+TOOLS    := $(BIN)/tools
+
+# The version is stamped above; a checkout that belongs to somebody else is no
+# reason to fail.
+export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+
+# The race detector needs cgo, and so a C compiler. Tests that look beyond their
+# module, at binaries and at other modules, are not cached.
+RACE      ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+TESTFLAGS ?=
+FUZZTIME  ?= 1m
+BENCHFLAGS ?=
+
+.PHONY: help
+help: ## Say what there is to make (this)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' Makefile
+
+## What is built
+
+# The host refuses plugins that others may write to: umask.
+.PHONY: build
+build: ## Build the host, bin/toolwharf, and its plugins, bin/plugins/
+	umask 022 && CGO_ENABLED=0 go -C host build $(RELEASE) -o $(BIN)/toolwharf ./cmd/toolwharf
+	@umask 022 && mkdir -p $(BIN)/plugins && set -e; for p in $(PLUGINS); do \
+		CGO_ENABLED=0 go -C plugins/$$p build $(RELEASE) -o $(BIN)/plugins/$$p .; done
+
+.PHONY: examples
+examples: ## Build the example plugins, bin/examples/
+	@umask 022 && mkdir -p $(BIN)/examples && set -e; for e in $(EXAMPLES); do \
+		CGO_ENABLED=0 go -C examples build $(RELEASE) -o $(BIN)/examples/$$e ./$$e; done
+
+.PHONY: demo
+demo: build ## Try it: a shop's database behind a host on 127.0.0.1:8000 (ONCE=1: one call, then end)
+	CGO_ENABLED=0 go -C examples build -o $(BIN)/demo ./demo
+	$(BIN)/demo -host $(BIN)/toolwharf -shop examples/shop $(if $(ONCE),-once)
+
+## What has to pass
+
+.PHONY: test
+test: build examples ## Test every module, with the race detector where there is a C compiler
+	@scripts/test-setup
+	@$(if $(RACE),:,echo 'NOTE: no C compiler, so no race detector' >&2)
+	@set -e; for m in $(filter-out host,$(MODULES)); do go -C $$m test $(RACE) $(TESTFLAGS) ./...; done
+	go -C host test $(RACE) -count=1 -timeout 20m $(TESTFLAGS) ./...
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint $(TOOLS)/buf check-generated ## Check formatting, code, protocol, and that what is generated is current
+	@fmt=$$(gofmt -l $(MODULES)); test -z "$$fmt" || { echo "gofmt: $$fmt" >&2; exit 1; }
+	@set -e; for m in $(MODULES); do go -C $$m vet ./...; done
+	@status=0; for m in $(MODULES); do echo "golangci-lint $$m"; \
+		(cd $$m && $(TOOLS)/golangci-lint run -c $(CURDIR)/.golangci.yml ./...) || status=1; done; exit $$status
+	$(TOOLS)/buf lint
+
+.PHONY: fmt
+fmt: $(TOOLS)/golangci-lint $(TOOLS)/buf ## Format everything the way lint wants it
+	@set -e; for m in $(MODULES); do (cd $$m && $(TOOLS)/golangci-lint fmt -c $(CURDIR)/.golangci.yml ./...); done
+	$(TOOLS)/buf format -w proto
+
+.PHONY: generate
+generate: generators ## Generate Go from proto/
+	PATH="$(TOOLS):$$PATH" $(TOOLS)/buf generate
+
+.PHONY: check-generated
+check-generated: generators
+	PATH="$(TOOLS):$$PATH" scripts/check-generated
+
+.PHONY: workspace
+workspace: ## Build each module by itself, without the workspace
+	@set -e; for m in $(MODULES); do echo "$$m"; GOWORK=off go -C $$m build ./...; GOWORK=off go -C $$m vet ./...; done
+
+.PHONY: cross
+cross: ## Build host, SDK and plugins for macOS and Windows
+	@set -e; for os in darwin windows; do for m in $(CROSS); do \
+		echo "$$os $$m"; CGO_ENABLED=0 GOOS=$$os go -C $$m build ./...; done; done
+
+.PHONY: tidy-check
+tidy-check: ## Check that the go.mod and go.sum of each module have what it needs and nothing else
+	@status=0; for m in $(MODULES); do echo "$$m"; GOWORK=off go -C $$m mod tidy -diff || status=1; done; exit $$status
+
+## How fast, and how long
+
+.PHONY: bench
+bench: build examples ## Compare the host with a bare MCP server (BENCHFLAGS='-rounds 9'), then time the executor
+	CGO_ENABLED=0 go -C bench build -o $(BIN)/bench ./cmd/bench
+	$(BIN)/bench -host $(BIN)/toolwharf -plugin-dir $(BIN)/examples $(BENCHFLAGS)
+	go -C host test -run '^$$' -bench . -benchmem ./internal/executor/...
+
+.PHONY: soak
+soak: ## Fuzz every target, one after the other (FUZZTIME=1m each)
+	@FUZZTIME=$(FUZZTIME) scripts/soak $(MODULES)
+
+.PHONY: clean
+clean: ## Remove what was built, but for the tools
+	rm -rf $(BIN)/toolwharf $(BIN)/plugins $(BIN)/examples $(BIN)/demo $(BIN)/bench
+
+## Pinned tools, built when first needed
+
+.PHONY: generators
+generators: $(TOOLS)/buf $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc
+
+$(TOOLS)/buf: tools/buf/go.mod tools/buf/go.sum
+$(TOOLS)/golangci-lint: tools/lint/go.mod tools/lint/go.sum
+$(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc: tools/protoc/go.mod tools/protoc/go.sum
+
+$(TOOLS)/%:
+	@mkdir -p $(TOOLS)
+	cd $(<D) && GOWORK=off go build -o $(TOOLS)/ tool
+	@touch $@

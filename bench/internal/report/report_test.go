@@ -1,0 +1,36 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/toolwharf/toolwharf/bench/internal/duel"
+)
+
+func TestMarkdownLeavesTheCellOfAnUnknownFigureEmpty(t *testing.T) {
+	of := func(v float64) duel.Spread { return duel.Spread{Median: v, Min: v, Max: v} }
+	level := duel.Level{
+		Clients:  8,
+		Baseline: duel.Side{Calls: 10, PerSecond: of(5), P50: of(200), P99: of(900)},
+		Subject:  duel.Side{Calls: 20, PerSecond: of(10), P50: of(100), P99: of(450), CPU: of(33), RSS: of(3 << 20)},
+		Ratios:   duel.Ratios{PerSecond: duel.Spread{Median: 2, Min: 1.5, Max: 2.5}},
+	}
+	r := Report{Pairs: []*duel.Result{{Pair: "Echo", Baseline: "A", Subject: "B", Levels: []duel.Level{level}}}}
+	var b strings.Builder
+	if err := r.WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| 8 | A | 5 | 200 | 900 |  |  | 10 |\n",
+		"| 8 | B | 10 | 100 | 450 | 33 | 3.0 | 20 |\n",
+		"B / A, round by round",
+		"| 8 | 2.00 (1.50 to 2.50) |  |  |  |\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+}
