@@ -5,7 +5,10 @@ package executor
 
 import (
 	"context"
+	"errors"
+	"time"
 
+	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 )
 
@@ -28,6 +31,39 @@ type Intent struct {
 	// Durable: the call has effects or was approved. What is not may be kept
 	// in memory, or not at all.
 	Durable bool
+	// Approval, if not empty, is spent in the same transaction: it must be
+	// approved and not expired, by the store's clock. Otherwise Begin returns
+	// an *approval.StatusError and nothing was written.
+	Approval string
+	// Round, if not empty, names a sealed state that was brought back. It is
+	// spent in the same transaction: Begin returns ErrRoundSpent, and nothing
+	// was written, if it was before. It is remembered until RoundUntil.
+	Round      string
+	RoundUntil time.Time
+}
+
+// ErrRoundSpent is a sealed state that was brought back before.
+var ErrRoundSpent = errors.New("this state was used already")
+
+// Approvals keeps approvals, in the same store as the journal. Decisions made
+// in any process on the store are seen by all.
+type Approvals interface {
+	// Ask writes a pending approval that expires after a time, by the store's
+	// clock, and returns it with its times. It returns approval.ErrQuota when
+	// too many are pending.
+	Ask(ctx context.Context, r approval.Record, expires time.Duration, q approval.Quota) (*approval.Record, error)
+	// OfCall returns a principal's approval of a call, or approval.ErrNone.
+	OfCall(ctx context.Context, principal, call string) (*approval.Record, error)
+	// Decide decides a pending approval and records the decision in the
+	// ledger. It returns approval.ErrNone, or an *approval.StatusError if it
+	// is not pending.
+	Decide(ctx context.Context, id string, d approval.Decision) (*approval.Record, error)
+	// Withdraw ends a pending approval whose caller has gone. One that is not
+	// pending is left as it is.
+	Withdraw(ctx context.Context, id string) error
+	// Await returns once the approval is not pending any more, or when ctx
+	// ends.
+	Await(ctx context.Context, id string) error
 }
 
 // Record is a call that has ended.

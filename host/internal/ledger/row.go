@@ -26,7 +26,16 @@ const (
 	Pending Outcome = "pending"
 	// Unknown: it may have had its effects.
 	Unknown Outcome = "unknown"
+	// Approved and Denied are the outcomes of decisions.
+	Approved Outcome = "approved"
+	Denied   Outcome = "denied"
+	// Withdrawn: the caller of a pending call has gone.
+	Withdrawn Outcome = "withdrawn"
 )
+
+// OpDecision is the Op of a row that tells of a decision, not of a call. Its
+// Principal is who decided.
+const OpDecision tool.Op = "decision"
 
 // Row is one call in the ledger. Digests stand for arguments and results: the
 // ledger holds no payload.
@@ -46,9 +55,22 @@ type Row struct {
 	// Tool is the public name, Adapter its owner.
 	Tool, Adapter string
 	Effects       tool.Effects
-	// Spec and Args are digests of what was called and with what.
+	// Spec and Args are digests of what was called and with what. That of the
+	// arguments is keyed: whoever reads the ledger cannot try out what they
+	// were.
 	Spec, Args tool.Digest
-	Outcome    Outcome
+	// Asked is the keyed digest of the arguments that were asked for, where an
+	// operator has edited them; zero otherwise.
+	Asked tool.Digest
+	// Approval is the approval that the call waits for, was decided by, or, in
+	// a row of a decision, that was decided.
+	Approval string
+	// DecidedBy is who decided it.
+	DecidedBy string
+	// Late: the row tells the outcome of a call that another host had to
+	// report as unknown.
+	Late    bool
+	Outcome Outcome
 	// Gate is the gate that ended the call, empty if none did.
 	Gate string
 	// Kind, Code and Detail say what went wrong; empty with OK.

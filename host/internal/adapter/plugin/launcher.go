@@ -123,9 +123,9 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired) (*process.Pro
 		select {
 		case <-started:
 			_ = proc.Kill(context.WithoutCancel(ctx))
-		default:
+			<-result
+		case <-result:
 		}
-		<-result
 		r.err = ctx.Err()
 	}
 	if r.err == nil {

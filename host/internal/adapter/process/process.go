@@ -47,6 +47,7 @@ type Process struct {
 	err  error         // of the wait; read after done
 
 	mu     sync.Mutex
+	killed bool // also before Start
 	reaped bool // its id may be somebody else's now
 }
 
@@ -62,6 +63,11 @@ func New(spec Spec) *Process { return &Process{spec: spec, done: make(chan struc
 // Start executes it. Its standard input is empty: a plugin that could read the
 // host's would read the protocol of a stdio client.
 func (p *Process) Start(context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.killed {
+		return fmt.Errorf("%s was ended before it began", p.spec.Path)
+	}
 	cmd := exec.Command(p.spec.Path) //nolint:gosec,noctx // the path is the operator's; its life is not a context's
 	cmd.Env, cmd.Dir = p.spec.Env, p.spec.Dir
 	cmd.SysProcAttr = attributes()
@@ -112,22 +118,19 @@ func (p *Process) Wait(ctx context.Context) error {
 }
 
 // Kill ends the process and what it has started, at once, and returns when it
-// is gone.
+// is gone. A process that has not been started cannot be started any more.
 func (p *Process) Kill(ctx context.Context) error {
-	if p.cmd == nil {
-		return nil
-	}
-	select {
-	case <-p.done:
-		return nil
-	default:
-	}
 	p.mu.Lock()
-	if !p.reaped {
+	p.killed = true
+	started := p.cmd != nil
+	if started && !p.reaped {
 		killGroup(p.cmd.Process.Pid)
 		_ = p.cmd.Process.Kill()
 	}
 	p.mu.Unlock()
+	if !started {
+		return nil
+	}
 	select {
 	case <-p.done:
 		return nil

@@ -51,23 +51,46 @@ func (w *lastWords) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// firstLine keeps the beginning of what is read through it.
+// firstLine keeps the beginning of what is read through it, and lets nothing
+// through that comes after the first line.
 type firstLine struct {
 	io.ReadCloser
 
 	mu   sync.Mutex
 	head []byte
+	over bool // the first line is complete
 }
 
-// Read reads and keeps.
+// Read reads and keeps. Nobody wants what comes after the handshake, but it must
+// be read: go-plugin gives up at a line of 64 KiB, and a plugin that prints one
+// would block for ever.
 func (f *firstLine) Read(b []byte) (int, error) {
-	n, err := f.ReadCloser.Read(b)
+	for {
+		over := f.complete()
+		n, err := f.ReadCloser.Read(b)
+		if over {
+			n = 0
+		}
+		f.keep(b[:n])
+		if n > 0 || err != nil || len(b) == 0 {
+			return n, err //nolint:wrapcheck // io.EOF must stay itself
+		}
+	}
+}
+
+func (f *firstLine) complete() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.over
+}
+
+func (f *firstLine) keep(b []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if room := maxLine - len(f.head); room > 0 {
-		f.head = append(f.head, b[:min(n, room)]...)
+		f.head = append(f.head, b[:min(len(b), room)]...)
 	}
-	return n, err //nolint:wrapcheck // io.EOF must stay itself
+	f.over = f.over || bytes.IndexByte(b, '\n') >= 0
 }
 
 // String is the first line as far as it was kept.
