@@ -10,6 +10,8 @@ PLUGINS  := $(notdir $(patsubst %/go.mod,%,$(wildcard plugins/*/go.mod)))
 EXAMPLES := echo hello
 CROSS    := host sdk/go $(PLUGINS:%=plugins/%)
 
+# grpcnotrace leaves out golang.org/x/net/trace, which nobody looks at, and all that it
+# draws in.
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 RELEASE  := -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$(VERSION)"
 BIN      := $(CURDIR)/bin
@@ -47,7 +49,8 @@ examples: ## Build the example plugins, bin/examples/
 .PHONY: demo
 demo: build ## Try it: a shop's database behind a host on 127.0.0.1:8000 (ONCE=1: one call, then end)
 	CGO_ENABLED=0 go -C examples build -o $(BIN)/demo ./demo
-	$(BIN)/demo -host $(BIN)/toolwharf -shop examples/shop $(if $(ONCE),-once)
+	test -e examples/shop/shop.db || go -C examples run ./shop/generate -out shop/shop.db
+	@$(BIN)/demo -host $(BIN)/toolwharf -shop examples/shop $(if $(ONCE),-once)
 
 ## What has to pass
 
@@ -55,16 +58,18 @@ demo: build ## Try it: a shop's database behind a host on 127.0.0.1:8000 (ONCE=1
 test: build examples ## Test every module, with the race detector where there is a C compiler
 	@scripts/test-setup
 	@$(if $(RACE),:,echo 'NOTE: no C compiler, so no race detector' >&2)
-	@set -e; for m in $(filter-out host,$(MODULES)); do go -C $$m test $(RACE) $(TESTFLAGS) ./...; done
-	go -C host test $(RACE) -count=1 -timeout 20m $(TESTFLAGS) ./...
+	@status=0; for m in $(filter-out host,$(MODULES)); do go -C $$m test $(RACE) $(TESTFLAGS) ./... || status=1; done; \
+		go -C host test $(RACE) -count=1 -timeout 20m $(TESTFLAGS) ./... || status=1; exit $$status
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint $(TOOLS)/buf check-generated ## Check formatting, code, protocol, and that what is generated is current
-	@fmt=$$(gofmt -l $(MODULES)); test -z "$$fmt" || { echo "gofmt: $$fmt" >&2; exit 1; }
-	@set -e; for m in $(MODULES); do go -C $$m vet ./...; done
-	@status=0; for m in $(MODULES); do echo "golangci-lint $$m"; \
-		(cd $$m && $(TOOLS)/golangci-lint run -c $(CURDIR)/.golangci.yml ./...) || status=1; done; exit $$status
 	$(TOOLS)/buf lint
+	@status=0; \
+	fmt=$$(gofmt -l $(MODULES)); test -z "$$fmt" || { echo "gofmt: $$fmt" >&2; status=1; }; \
+	for m in $(MODULES); do echo "lint $$m"; \
+		go -C $$m vet ./... || status=1; \
+		(cd $$m && $(TOOLS)/golangci-lint run -c $(CURDIR)/.golangci.yml ./...) || status=1; \
+	done; exit $$status
 
 .PHONY: fmt
 fmt: $(TOOLS)/golangci-lint $(TOOLS)/buf ## Format everything the way lint wants it

@@ -51,6 +51,9 @@ func demo(ctx context.Context, out io.Writer, binary, shop string, once bool) (e
 	if err != nil {
 		return err
 	}
+	if _, err := os.Stat(filepath.Join(shop, "shop.db")); err != nil {
+		return fmt.Errorf("the shop has no database yet: %w; `make demo` makes it", err)
+	}
 	h, err := serve(ctx, binary, config)
 	if err != nil {
 		return err

@@ -14,7 +14,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// tour is what an agent would do first: see which tools there are, and use one.
+// What is asked of the shop: something that it may tell, and something that it
+// may not.
+const (
+	queryTool = "shop_query"
+	sales     = "SELECT p.name, SUM(l.quantity) AS sold, SUM(l.quantity * l.price) AS cents " +
+		"FROM order_lines l JOIN products p ON p.id = l.product_id GROUP BY p.id ORDER BY cents DESC LIMIT 3"
+	secrets = "SELECT name, secret FROM staff_secrets"
+)
+
+// tour is what an agent would do first: see which tools there are, use one, and
+// try what it may not.
 func tour(ctx context.Context, out io.Writer) (err error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolwharf-demo", Version: "1"}, nil)
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint}, nil)
@@ -28,31 +38,40 @@ func tour(ctx context.Context, out io.Writer) (err error) {
 		if err != nil {
 			return fmt.Errorf("tools/list: %w", err)
 		}
-		fmt.Fprintf(out, "  %-20s %s\n", tool.Name, tool.Title)
+		fmt.Fprintf(out, "  %-18s %s\n", tool.Name, tool.Title)
 	}
-	return call(ctx, out, session, queryTool, map[string]any{"sql": query})
-}
-
-// call calls a tool and prints what it was asked and what it said.
-func call(ctx context.Context, out io.Writer, session *mcp.ClientSession, tool string, arguments map[string]any) error {
-	asked, err := json.Marshal(arguments)
+	failed, err := call(ctx, out, session, queryTool, map[string]any{"sql": sales})
+	if err == nil && failed {
+		err = errors.New("the query failed")
+	}
 	if err != nil {
 		return err
+	}
+	failed, err = call(ctx, out, session, queryTool, map[string]any{"sql": secrets})
+	if err == nil && !failed {
+		err = errors.New("a table that is not allowed was read")
+	}
+	return err
+}
+
+// call calls a tool, prints what it was asked and what it said, and reports
+// whether the tool said that it failed.
+func call(ctx context.Context, out io.Writer, session *mcp.ClientSession, tool string, arguments map[string]any) (failed bool, err error) {
+	asked, err := json.Marshal(arguments)
+	if err != nil {
+		return false, err
 	}
 	fmt.Fprintf(out, "\ntools/call %s %s\n\n", tool, asked)
 	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
-		return fmt.Errorf("tools/call %s: %w", tool, err)
+		return false, fmt.Errorf("tools/call %s: %w", tool, err)
 	}
 	for _, content := range res.Content {
 		if text, ok := content.(*mcp.TextContent); ok {
 			fmt.Fprintf(out, "  %s\n", pretty(text.Text))
 		}
 	}
-	if res.IsError {
-		return fmt.Errorf("%s says that it failed", tool)
-	}
-	return nil
+	return res.IsError, nil
 }
 
 // pretty lays JSON out; other text is left as it is.

@@ -120,8 +120,7 @@ func openDatabase(ctx context.Context, c config) (*database, error) {
 			Timeout: c.StatementTimeout, Connections: c.PoolMax, ConnectionWait: c.PoolWait,
 		},
 	})
-	var fault *sqlite.OpenError
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*sqlite.OpenError](err); ok {
 		return nil, &toolwharf.ConfigError{Pointer: "/dsn", Summary: fault.Summary, Detail: fault.Detail}
 	}
 	if err != nil {

@@ -62,9 +62,9 @@ func (in *instance) receive(stream grpc.ServerStreamingClient[pluginv1.CallToolR
 		}
 		switch m := m.GetMessage().(type) {
 		case *pluginv1.CallToolResponse_Progress:
-			if a.Events != nil {
+			if done := m.Progress.GetProgress(); a.Events != nil && number(&done) != nil {
 				a.Events(&tool.Progress{
-					Progress: m.Progress.GetProgress(), Total: m.Progress.Total, //nolint:protogetter // presence matters
+					Progress: done, Total: number(m.Progress.Total), //nolint:protogetter // presence matters
 					Message: bounded(m.Progress.GetMessage()),
 				})
 			}

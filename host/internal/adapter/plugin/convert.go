@@ -142,10 +142,14 @@ func object(raw []byte) (json.RawMessage, error) {
 // codeForm is what a stable code looks like.
 var codeForm = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
+// maxErrorText bounds what a plugin may say to a model of a call that failed, in
+// bytes: the bound of results does not hold for errors.
+const maxErrorText = 16 << 10
+
 // callError is what a plugin says of a call that did not succeed.
 func callError(e *pluginv1.CallError) *tool.Error {
 	out := &tool.Error{
-		Code: e.GetCode(), Text: strings.ToValidUTF8(e.GetText(), "\uFFFD"), Detail: bounded(e.GetDetail()),
+		Code: e.GetCode(), Text: clipped(e.GetText(), maxErrorText), Detail: bounded(e.GetDetail()),
 		Sent: true,
 	}
 	if !codeForm.MatchString(out.Code) {

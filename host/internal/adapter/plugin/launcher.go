@@ -96,6 +96,7 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired) (*process.Pro
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
 			env, err := process.Environment(append(cmd.Env, "PLUGIN_CLIENT_CERT="+keys.pem), d.Env)
 			if err != nil {
+				_ = os.Remove(socketDir) // go-plugin removes it only once there is a runner
 				return nil, err
 			}
 			proc = process.New(process.Spec{Path: d.Program.Path, Env: env, Dir: d.Dir, SocketDir: socketDir})
@@ -128,12 +129,22 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired) (*process.Pro
 		}
 		r.err = ctx.Err()
 	}
-	if r.err == nil {
+	if r.err == nil && certified(proc.FirstLine()) {
 		return proc, client, r.conn, nil
+	}
+	if proc != nil {
+		_ = proc.Kill(context.WithoutCancel(ctx))
 	}
 	failure := explain(ctx, proc, r.err)
 	client.Kill() // also removes the socket directory
 	return nil, nil, nil, failure
+}
+
+// certified reports whether a handshake line has a certificate. go-plugin takes
+// one without.
+func certified(line string) bool {
+	fields := strings.Split(line, "|")
+	return len(fields) > 5 && fields[5] != ""
 }
 
 func connect(client *goplugin.Client) (*grpc.ClientConn, error) {
@@ -214,7 +225,7 @@ func explain(ctx context.Context, proc *process.Process, err error) *adapter.Sta
 		if line := proc.FirstLine(); line != "" {
 			e.Reason = fmt.Sprintf("no connection in time after the handshake line %q", line)
 		}
-	case strings.HasPrefix(proc.FirstLine(), "1|") && strings.Count(proc.FirstLine(), "|") < 5:
+	case strings.HasPrefix(proc.FirstLine(), "1|") && !certified(proc.FirstLine()):
 		e.Reason = "the handshake line has no certificate; mutual TLS is obligatory"
 	case strings.HasPrefix(proc.FirstLine(), "1|"):
 		e.Reason = "the handshake line is refused: " + cause(err)

@@ -116,8 +116,10 @@ func (in *instance) rpcError(ctx context.Context, phase adapter.Phase, err error
 }
 
 // bounded keeps what a plugin says within what a log line should hold.
-func bounded(s string) string {
-	const max = 1024
+func bounded(s string) string { return clipped(s, 1024) }
+
+// clipped returns at most max bytes of s, and a mark where there were more.
+func clipped(s string, max int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) > max {
 		s = strings.ToValidUTF8(s[:max], "") + "..."

@@ -7,7 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
@@ -20,30 +23,28 @@ type assembly struct {
 	size       int
 }
 
+// perPart is what a part costs beside its own bytes, roughly: many small ones
+// are not for nothing.
+const perPart = 256
+
 func (s *assembly) add(p *pluginv1.ResultPart) error {
-	switch part := p.GetPart().(type) {
-	case *pluginv1.ResultPart_Structured:
-		s.size += len(part.Structured)
-		if s.size <= maxParts {
-			s.structured = append(s.structured, part.Structured...)
-		}
-	case *pluginv1.ResultPart_Content:
-		block, size, err := content(part.Content)
-		if err != nil {
-			return broken(err)
-		}
-		s.size += size
-		if s.size <= maxParts {
-			s.content = append(s.content, block)
-		}
-	default:
-		return broken(errors.New("a part of an unknown kind"))
-	}
-	if s.size > maxParts {
+	if s.size += proto.Size(p) + perPart; s.size > maxParts {
 		return &tool.Error{
 			Kind: tool.ResultTooLarge, Code: "result_too_large", Sent: true,
 			Text: fmt.Sprintf("the result is larger than %d bytes; ask for less", maxParts),
 		}
+	}
+	switch part := p.GetPart().(type) {
+	case *pluginv1.ResultPart_Structured:
+		s.structured = append(s.structured, part.Structured...)
+	case *pluginv1.ResultPart_Content:
+		block, err := content(part.Content)
+		if err != nil {
+			return broken(err)
+		}
+		s.content = append(s.content, block)
+	default:
+		return broken(errors.New("a part of an unknown kind"))
 	}
 	return nil
 }
@@ -59,7 +60,7 @@ func (s *assembly) result(r *pluginv1.ToolResult) (*tool.Result, error) {
 		out.Structured = structured
 	}
 	for _, c := range r.GetContent() {
-		block, _, err := content(c)
+		block, err := content(c)
 		if err != nil {
 			return nil, broken(err)
 		}
@@ -83,16 +84,16 @@ func cost(u *pluginv1.Usage) string {
 	return c
 }
 
-// content is one block and its size in bytes.
-func content(c *pluginv1.Content) (tool.Content, int, error) {
+// content is one block.
+func content(c *pluginv1.Content) (tool.Content, error) {
 	meta, err := object(c.GetMeta())
 	if err != nil {
-		return nil, 0, fmt.Errorf("_meta of a content block: %w", err)
+		return nil, fmt.Errorf("_meta of a content block: %w", err)
 	}
 	notes := annotations(c.GetAnnotations())
 	switch b := c.GetBlock().(type) {
 	case *pluginv1.Content_Text:
-		return &tool.Text{Text: b.Text.GetText(), Annotations: notes, Meta: meta}, len(b.Text.GetText()), nil
+		return &tool.Text{Text: b.Text.GetText(), Annotations: notes, Meta: meta}, nil
 	case *pluginv1.Content_Image:
 		return blob("image", b.Image, notes, meta)
 	case *pluginv1.Content_Audio:
@@ -100,21 +101,21 @@ func content(c *pluginv1.Content) (tool.Content, int, error) {
 	case *pluginv1.Content_ResourceLink:
 		l := b.ResourceLink
 		if l.GetUri() == "" || l.GetName() == "" {
-			return nil, 0, errors.New("a resource link without uri or name")
+			return nil, errors.New("a resource link without uri or name")
 		}
 		return &tool.Link{
 			URI: l.GetUri(), Name: l.GetName(), Title: l.GetTitle(), Description: l.GetDescription(),
 			MIMEType: l.GetMimeType(), Size: l.Size, Icons: icons(l.GetIcons()), //nolint:protogetter // presence matters
 			Annotations: notes, Meta: meta,
-		}, len(l.GetUri()) + len(l.GetDescription()), nil
+		}, nil
 	case *pluginv1.Content_Resource:
 		r := b.Resource
 		inner, err := object(r.GetMeta())
 		if err != nil {
-			return nil, 0, fmt.Errorf("_meta of an embedded resource: %w", err)
+			return nil, fmt.Errorf("_meta of an embedded resource: %w", err)
 		}
 		if r.GetUri() == "" {
-			return nil, 0, errors.New("an embedded resource without uri")
+			return nil, errors.New("an embedded resource without uri")
 		}
 		out := &tool.Embedded{URI: r.GetUri(), MIMEType: r.GetMimeType(), Annotations: notes, Meta: meta, ContentMeta: inner}
 		switch data := r.GetContents().(type) {
@@ -126,24 +127,32 @@ func content(c *pluginv1.Content) (tool.Content, int, error) {
 				out.Blob = []byte{}
 			}
 		default:
-			return nil, 0, errors.New("an embedded resource without content")
+			return nil, errors.New("an embedded resource without content")
 		}
-		return out, len(out.Text) + len(out.Blob), nil
+		return out, nil
 	default:
-		return nil, 0, errors.New("a content block of an unknown kind")
+		return nil, errors.New("a content block of an unknown kind")
 	}
 }
 
-func blob(kind string, b *pluginv1.BlobContent, notes *tool.Annotations, meta json.RawMessage) (tool.Content, int, error) {
+func blob(kind string, b *pluginv1.BlobContent, notes *tool.Annotations, meta json.RawMessage) (tool.Content, error) {
 	if !strings.HasPrefix(b.GetMimeType(), kind+"/") {
-		return nil, 0, fmt.Errorf("an %s block with media type %.64q", kind, b.GetMimeType())
+		return nil, fmt.Errorf("an %s block with media type %.64q", kind, b.GetMimeType())
 	}
-	return &tool.Blob{Kind: kind, Data: b.GetData(), MIMEType: b.GetMimeType(), Annotations: notes, Meta: meta}, len(b.GetData()), nil
+	return &tool.Blob{Kind: kind, Data: b.GetData(), MIMEType: b.GetMimeType(), Annotations: notes, Meta: meta}, nil
 }
 
 func annotations(a *pluginv1.Annotations) *tool.Annotations {
 	if a == nil {
 		return nil
 	}
-	return &tool.Annotations{Audience: a.GetAudience(), Priority: a.Priority, LastModified: a.GetLastModified()} //nolint:protogetter // presence matters
+	return &tool.Annotations{Audience: a.GetAudience(), Priority: number(a.Priority), LastModified: a.GetLastModified()} //nolint:protogetter // presence matters
+}
+
+// number is a number that JSON has: not NaN, not infinite.
+func number(f *float64) *float64 {
+	if f == nil || math.IsNaN(*f) || math.IsInf(*f, 0) {
+		return nil
+	}
+	return f
 }

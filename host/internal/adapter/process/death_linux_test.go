@@ -20,8 +20,7 @@ import (
 // The role is a host that starts a process, says its id, and stays.
 func init() {
 	roles["host"] = func() {
-		p := New(Spec{Path: "/bin/sleep", Env: []string{}})
-		p.spec.Path = os.Getenv("SCRIPT")
+		p := New(Spec{Path: os.Getenv("SCRIPT"), Env: []string{}})
 		if err := p.Start(context.Background()); err != nil {
 			fmt.Println(err)
 			os.Exit(1)

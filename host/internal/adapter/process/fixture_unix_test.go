@@ -58,7 +58,9 @@ func script(t *testing.T, body string) string {
 type running struct {
 	*Process
 
-	lines <-chan string // of stdout, closed at its end
+	// lines of stdout, closed at its end: the first one, and what was written
+	// together with it.
+	lines <-chan string
 }
 
 // start starts a process that is ended with the test.
@@ -140,7 +142,9 @@ func (r *running) ends(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), bound)
 	defer cancel()
-	r.Settled(ctx)
+	if r.Settled(ctx); ctx.Err() != nil {
+		t.Error("its stderr has no end")
+	}
 }
 
 // number is a line that is one.

@@ -63,8 +63,6 @@ func TestOnlyTheProcessOrWhatItStartedMayServeItsSocket(t *testing.T) {
 		dir := socketDir(t)
 		path := filepath.Join(dir, "plugin.sock")
 		listen(t, path) // this process: the host itself, which the plugin has not started
-		r := start(t, Spec{Path: "/bin/sleep", SocketDir: dir})
-		_ = r
 		p := sh(t, `echo ready; sleep 1000`)
 		p.line(t)
 		p.spec.SocketDir = dir

@@ -218,6 +218,80 @@ func TestAClientOfAnotherUserIsRefused(t *testing.T) {
 	}
 }
 
+// pair is a connection of this process with itself.
+func pair(t testing.TB) (client, server net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	if client, err = net.Dial("tcp", l.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	if server, err = l.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close(); _ = server.Close() })
+	return client, server
+}
+
+func TestBothWaysTellTheOwnerUntilItCloses(t *testing.T) {
+	client, server := pair(t)
+	from, _ := endpoint(client.LocalAddr())
+	to, _ := endpoint(client.RemoteAddr())
+	uid, err := ownerByDiag(from, to)
+	if err != nil {
+		t.Logf("no sock_diag here: %v", err)
+	} else if uid != os.Geteuid() {
+		t.Errorf("sock_diag says %d", uid)
+	}
+	if uid, found, err := ownerIn("/proc/net/tcp", from, to); err != nil || !found || uid != os.Geteuid() {
+		t.Errorf("/proc/net/tcp says %d, %v, %v", uid, found, err)
+	}
+	if own, err := ownPeer(server.RemoteAddr(), server.LocalAddr()); err != nil || !own {
+		t.Errorf("%v, %v", own, err)
+	}
+	_ = client.Close() // it stays in the kernel until the server closes too
+	if uid, err := ownerByDiag(from, to); err == nil {
+		t.Errorf("sock_diag says that a closed socket is of %d", uid)
+	}
+	if uid, found, err := ownerIn("/proc/net/tcp", from, to); found || err != nil {
+		t.Errorf("/proc/net/tcp says that a closed socket is of %d, %v", uid, err)
+	}
+	if own, err := ownPeer(server.RemoteAddr(), server.LocalAddr()); own || err == nil {
+		t.Errorf("of a closed socket: %v, %v", own, err)
+	}
+}
+
+func TestAnAnswerOfTheKernelIsReadWithCare(t *testing.T) {
+	client, server := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("127.0.0.1:2")
+	good := make([]byte, diagTell)
+	copy(good[4:], diagQuestion(client, server)[4:6])
+	copy(good[nlHeader+4:], diagQuestion(client, server)[nlHeader+8:])
+	good[diagUID], good[diagInode] = 7, 1
+	if uid, err := diagAnswer(good, client, server); err != nil || uid != int(good[diagUID]) {
+		t.Errorf("%d, %v", uid, err)
+	}
+	if _, err := diagAnswer(good, server, client); !errors.Is(err, errNoOwner) {
+		t.Errorf("another socket's: %v", err)
+	}
+	for n := range diagTell {
+		if _, err := diagAnswer(good[:n], client, server); err == nil {
+			t.Errorf("%d bytes were enough", n)
+		}
+	}
+}
+
+func BenchmarkOwnPeer(b *testing.B) {
+	_, server := pair(b)
+	for b.Loop() {
+		if own, err := ownPeer(server.RemoteAddr(), server.LocalAddr()); !own || err != nil {
+			b.Fatal(own, err)
+		}
+	}
+}
+
 func TestShutdownFinishesARequestThatRuns(t *testing.T) {
 	begun, finish := make(chan struct{}), make(chan struct{})
 	s := running(t, Config{MCP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -16,8 +16,10 @@ import (
 )
 
 // ownPeer reports whether the process at the other end of a loopback connection
-// runs as the host's user. The kernel lists the owner of each socket in
-// /proc/net (proc(5)).
+// runs as the host's user. It asks the kernel about that one socket; where it
+// cannot, it looks through all of them in /proc/net (proc(5)). A socket that is
+// closed is nobody's: whose it was cannot be told, and a request that nobody
+// waits for can still have effects.
 func ownPeer(remote, local net.Addr) (bool, error) {
 	client, err := endpoint(remote)
 	if err != nil {
@@ -26,6 +28,10 @@ func ownPeer(remote, local net.Addr) (bool, error) {
 	server, err := endpoint(local)
 	if err != nil {
 		return false, err
+	}
+	// ENOENT is a socket that is not there, or a kernel without tcp_diag.
+	if uid, err := ownerByDiag(client, server); err == nil || errors.Is(err, errNoOwner) {
+		return uid == os.Geteuid() && err == nil, err
 	}
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		uid, found, err := ownerIn(table, client, server)
@@ -36,7 +42,7 @@ func ownPeer(remote, local net.Addr) (bool, error) {
 			return uid == os.Geteuid(), nil
 		}
 	}
-	return false, errors.New("its socket is not listed")
+	return false, errNoOwner
 }
 
 func endpoint(a net.Addr) (netip.AddrPort, error) {
@@ -63,7 +69,7 @@ func ownerIn(table string, client, server netip.AddrPort) (uid int, found bool, 
 	lines.Scan() // the header
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
-		if len(fields) < 8 {
+		if len(fields) < 10 || fields[9] == "0" { // no inode: no process has it open
 			continue
 		}
 		if own, ok := parseEndpoint(fields[1]); !ok || own != client {

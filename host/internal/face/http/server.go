@@ -62,11 +62,12 @@ func Listen(ctx context.Context, c Config) (*Server, error) {
 		}
 		return nil, fmt.Errorf("http.listen: %w", err)
 	}
-	g := newGuard(c, isLoopback(listener.Addr().String()))
+	local := isLoopback(listener.Addr().String())
+	g := newGuard(c, local)
 	return &Server{
 		listener: netutil.LimitListener(listener, maxConnections),
 		http: &http.Server{
-			Handler:           g.around(routes(c)),
+			Handler:           g.around(routes(c, local)),
 			ReadHeaderTimeout: headerTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeader,

@@ -56,7 +56,7 @@ func (f *Face) callTool(ctx context.Context, o *origin, req *mcpsdk.CallToolRequ
 		f.clients.meet(o.mark, r.call.Client)
 	}
 	if r.call.Client.Progress || r.call.Client.LogLevel != "" {
-		r.notify = sessionSink{ctx, req.Session, progressToken(e, req)}
+		r.notify = sessionSink{req.Session, progressToken(e, req)}
 	}
 	return f.call(ctx, r)
 }
@@ -99,15 +99,15 @@ func (f *Face) call(ctx context.Context, r *request) (*callResult, *jsonrpc.Erro
 func (f *Face) do(ctx context.Context, r *request) (tool.Outcome, error) {
 	args, err := parseArgs(r)
 	if err != nil {
-		return nil, f.config.Executor.Reject(ctx, &r.call, tool.AsError(err)) //nolint:wrapcheck // it is the client's already
+		return nil, f.config.Executor.Reject(ctx, &r.call, tool.AsError(err))
 	}
 	r.call.Args = args
 	if r.notify != nil {
-		relay := newRelay(r.notify)
+		relay := newRelay(ctx, r.notify)
 		defer relay.close(ctx)
 		r.call.Events = relay.offer
 	}
-	return f.config.Executor.Do(ctx, &r.call) //nolint:wrapcheck // it is the client's already
+	return f.config.Executor.Do(ctx, &r.call)
 }
 
 // parseArgs reads the arguments from the bytes that were sent. null stands for
@@ -117,9 +117,9 @@ func parseArgs(r *request) (tool.JSON, error) {
 		return tool.JSON{}, tool.Errorf(tool.ArgsInvalid, "invalid_args", "the request has the key %q twice", r.doubled)
 	}
 	if string(r.args) == "null" {
-		return tool.ParseArgs(nil) //nolint:wrapcheck // an *tool.Error
+		return tool.ParseArgs(nil)
 	}
-	return tool.ParseArgs(r.args) //nolint:wrapcheck // an *tool.Error
+	return tool.ParseArgs(r.args)
 }
 
 // outcome turns what came of a call into a result.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -284,4 +285,40 @@ func TestStdioCallsWithoutARunShareThatOfTheProcess(t *testing.T) {
 	if !tool.IsID(tool.PrefixRun, first) || first != second || own != "mine" {
 		t.Errorf("runs %q, %q, %q", first, second, own)
 	}
+}
+
+func TestAToolIsCalledByItsAliasToo(t *testing.T) {
+	eachWay(t, Config{}, func(t *testing.T, h *host) {
+		offer := &registry.Offer{Spec: spec("db_query"), Alias: "db.query"}
+		offer.Spec.Adapter, offer.Spec.Output = "db", json.RawMessage(`{"type":"array"}`)
+		offer.Spec.Seal()
+		if _, err := h.registry.Replace("db", nobody{}, []*registry.Offer{offer}); err != nil {
+			t.Fatal(err)
+		}
+		h.run = func(context.Context, *tool.Call) (tool.Outcome, error) {
+			return &tool.Result{Structured: json.RawMessage(`[1]`)}, nil
+		}
+		for _, era := range eras {
+			if a := h.answer(era, call(era, "db.query", `{}`)); string(a.Structured) != `{"result":[1]}` || a.text() != `{"result":[1]}` {
+				t.Errorf("%s: %+v", era, a)
+			}
+		}
+	})
+}
+
+func TestCallsGoOnWhenTheFaceCloses(t *testing.T) {
+	eachWay(t, Config{}, func(t *testing.T, h *host) {
+		h.run = func(ctx context.Context, c *tool.Call) (tool.Outcome, error) {
+			h.face.Close()
+			if ctx.Err() != nil {
+				return nil, tool.Interrupted(ctx, "closing")
+			}
+			return echo(ctx, c)
+		}
+		for _, era := range eras {
+			if a := h.answer(era, call(era, "echo", `{"n":1}`)); a.IsError {
+				t.Errorf("%s: %+v", era, a)
+			}
+		}
+	})
 }

@@ -5,6 +5,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"io"
 	"testing"
 	"time"
@@ -112,7 +113,24 @@ func TestStdioEndsWithItsContext(t *testing.T) {
 	within(t, started, "the start of the call")
 	leave()
 	within(t, ended, "the cancel")
-	if err := within(t, p.ended, "the end"); err != context.Canceled {
+	if err := within(t, p.ended, "the end"); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+func TestStdioEndsThoughItsClientDoesNotRead(t *testing.T) {
+	h := newHost(t, Config{})
+	h.face.grace = 10 * time.Millisecond
+	ctx, leave := context.WithCancel(t.Context())
+	ran := make(chan struct{})
+	h.run = func(ctx context.Context, c *tool.Call) (tool.Outcome, error) {
+		defer close(ran)
+		return echo(ctx, c)
+	}
+	p := h.stdio(ctx)
+	p.send(call(versionModern, "echo", `{}`))
+	within(t, ran, "the call")
+	leave()
+	_ = p.in.Close()
+	within(t, p.closed, "the end of ServeStdio")
 }

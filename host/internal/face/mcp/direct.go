@@ -163,7 +163,7 @@ func answerDirectly(w http.ResponseWriter, id json.RawMessage, version string, r
 		if modern(version) && failed.Code == jsonrpc.CodeInvalidParams {
 			w.WriteHeader(http.StatusBadRequest)
 		}
-		_, _ = w.Write(errorMessage(id, failed)) // the client is told or gone
+		_, _ = w.Write(errorMessage(id, failed)) //nolint:gosec // it is JSON, and says so; the client is told or gone
 		return
 	}
 	b := make([]byte, 0, res.size()+len(id)+64)
@@ -175,5 +175,5 @@ func answerDirectly(w http.ResponseWriter, id json.RawMessage, version string, r
 		_, _ = w.Write(errorMessage(id, internalError()))
 		return
 	}
-	_, _ = w.Write(append(b, '}')) // as above
+	_, _ = w.Write(append(b, '}')) //nolint:gosec // as above
 }

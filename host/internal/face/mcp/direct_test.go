@@ -56,7 +56,7 @@ func newTwins(t *testing.T) *twins {
 }
 
 func ask(h *host, era, body string, headers ...string) *httptest.ResponseRecorder {
-	req := httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(body))
+	req := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/mcp", strings.NewReader(body))
 	setHeaders(req, era, body, headers...)
 	w := httptest.NewRecorder()
 	h.face.Handler().ServeHTTP(w, req)
@@ -123,7 +123,7 @@ func TestWhatIsNotPlainGoesThroughTheSDK(t *testing.T) {
 		"other capabilities":          {strings.Replace(plain, `"elicitation":{}`, `"elicitation":7`, 1), nil},
 		"no capabilities":             {strings.Replace(plain, `clientCapabilities`, `clientIncapabilities`, 1), nil},
 		"another version in the body": {strings.Replace(plain, m, "2025-11-25", 1), nil},
-		"another version":             {plain, []string{"MCP-Protocol-Version", "2099-01-01"}},
+		"another version":             {plain, []string{"Mcp-Protocol-Version", "2099-01-01"}},
 		"another method's header":     {plain, []string{"Mcp-Method", "x"}},
 		"another name's header":       {plain, []string{headerName, "fail"}},
 		"another media type":          {plain, []string{"Content-Type", "text/plain"}},

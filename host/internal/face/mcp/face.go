@@ -82,7 +82,7 @@ type Face struct {
 	// often an idle listen stream says that it lives.
 	grace, beat time.Duration
 
-	open  context.Context // ends with Close
+	open  context.Context //nolint:containedctx // ends with Close
 	close context.CancelFunc
 	tasks sync.WaitGroup
 }
@@ -120,7 +120,7 @@ func New(c Config) *Face {
 			Logger:       sdkLog(c.Log),
 			Capabilities: &mcpsdk.ServerCapabilities{
 				Tools:   &mcpsdk.ToolCapabilities{ListChanged: true},
-				Logging: &mcpsdk.LoggingCapabilities{},
+				Logging: &mcpsdk.LoggingCapabilities{}, //nolint:staticcheck // deprecated, and asked for
 			},
 			SetCacheable: cacheable,
 		},
@@ -168,7 +168,7 @@ func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
 func (q quiet) Handle(ctx context.Context, r slog.Record) error {
 	r.Level = slog.LevelDebug
 	r.Message = "mcp sdk: " + r.Message
-	return q.Handler.Handle(ctx, r) //nolint:wrapcheck // a handler passes errors on
+	return q.Handler.Handle(ctx, r)
 }
 
 func (q quiet) WithAttrs(a []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(a)} }

@@ -17,12 +17,10 @@ import (
 // result with isError, which the model reads, or a JSON-RPC error, which the
 // client program gets.
 func failure(err error) (*callResult, *jsonrpc.Error) {
-	var unknown *executor.UnknownError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*executor.UnknownError](err); ok {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: unknown.Error()}
 	}
-	var protocol *tool.ProtocolError
-	if errors.As(err, &protocol) {
+	if protocol, ok := errors.AsType[*tool.ProtocolError](err); ok {
 		return nil, protocolError(protocol)
 	}
 	e := tool.AsError(err)

@@ -255,7 +255,7 @@ func (h *host) do(ctx context.Context, era, body string) (*http.Response, error)
 func setHeaders(req *http.Request, era, body string, headers ...string) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	req.Header.Set("MCP-Protocol-Version", era)
+	req.Header.Set("Mcp-Protocol-Version", era)
 	if modern(era) {
 		e := readEnvelope([]byte(body))
 		method, _ := textOf(e.method)
@@ -307,9 +307,9 @@ func (s *stream) next() (message, bool) {
 }
 
 // open sends a request whose answer is a stream.
-func (h *host) open(ctx context.Context, era, body string) (*stream, *http.Response) {
+func (h *host) open(ctx context.Context, body string) (*stream, *http.Response) {
 	h.t.Helper()
-	res, err := http.DefaultClient.Do(h.request(ctx, era, body))
+	res, err := http.DefaultClient.Do(h.request(ctx, versionModern, body))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -323,15 +323,18 @@ type pipes struct {
 	in    io.WriteCloser
 	out   *bufio.Reader
 	ended chan error
+	// closed is closed when ServeStdio returns, before anybody reads.
+	closed chan struct{}
 }
 
 func (h *host) stdio(ctx context.Context) *pipes {
 	h.t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	p := &pipes{h.t, inW, bufio.NewReader(outR), make(chan error, 1)}
+	p := &pipes{h.t, inW, bufio.NewReader(outR), make(chan error, 1), make(chan struct{})}
 	go func() {
 		err := h.face.ServeStdio(ctx, inR, outW)
+		close(p.closed)
 		_ = outW.Close()
 		p.ended <- err
 	}()

@@ -17,8 +17,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// bodyTimeout is how long a client may take to send a request.
-const bodyTimeout = 30 * time.Second
+// Bounds of one request.
+const (
+	// bodyTimeout is how long a client may take to send it, writeTimeout to
+	// read one piece of the answer.
+	bodyTimeout  = 30 * time.Second
+	writeTimeout = 30 * time.Second
+	// maxBatch is how many messages a batch may have (MCP 2025-03-26 only):
+	// they run at once, and cost far more memory than their size.
+	maxBatch = 50
+)
 
 // Handler returns the stateless Streamable HTTP endpoint (MCP 2026-07-28,
 // basic/transports). Every request stands alone: there are no sessions, GET and
@@ -36,8 +44,14 @@ func (f *Face) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, "method-not-allowed", "this endpoint is stateless: POST only")
 		return
 	}
+	w = &pacedWriter{w, http.NewResponseController(w)}
 	body, ok := f.body(w, r)
 	if !ok {
+		return
+	}
+	if n := batchLength(body); n > maxBatch {
+		refuse(w, http.StatusBadRequest, "batch-too-long",
+			"the batch has "+strconv.Itoa(n)+" messages, at most "+strconv.Itoa(maxBatch)+" are taken; send them one by one")
 		return
 	}
 	e := readEnvelope(body)
@@ -119,6 +133,43 @@ func (f *Face) serveListen(w http.ResponseWriter, r *http.Request, o *origin) {
 	f.events.ServeHTTP(h, r)
 }
 
+// pacedWriter gives each write its own deadline. A client that does not read
+// would hold what answers it for ever, and with a listen stream everybody's
+// notices: the SDK sends them one after the other.
+type pacedWriter struct {
+	http.ResponseWriter
+
+	control *http.ResponseController
+}
+
+// Write writes within writeTimeout. What is no network connection has none.
+func (p *pacedWriter) Write(b []byte) (int, error) {
+	_ = p.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	return p.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (p *pacedWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// batchLength counts the messages of a batch, as far as it can be read; of one
+// message there are 0.
+func batchLength(body []byte) (n int) {
+	at := space(body, 0)
+	if at == len(body) || body[at] != '[' {
+		return 0
+	}
+	for at = space(body, at+1); at < len(body); at = space(body, at+1) {
+		if at = span(body, at); at < 0 {
+			break
+		}
+		n++
+		if at = space(body, at); at == len(body) || body[at] != ',' {
+			break
+		}
+	}
+	return n
+}
+
 // refuse answers a request that is no JSON-RPC message to anybody.
 func refuse(w http.ResponseWriter, status int, code, message string) {
 	body, _ := marshal(map[string]string{"error": code, "message": message}) // strings always marshal
@@ -146,7 +197,7 @@ const headerName = "Mcp-Name"
 
 // decodedName returns the headers with an encoded Mcp-Name decoded (MCP
 // 2026-07-28, basic/transports, Value Encoding): SDK v1.8.0 compares it with
-// the body as it is (go-sdk#1234). A value that cannot be decoded stays, and is
+// the body as it is. A value that cannot be decoded stays, and is
 // refused as one that does not match.
 func decodedName(h http.Header) http.Header {
 	encoded, ok := strings.CutPrefix(h.Get(headerName), "=?base64?")

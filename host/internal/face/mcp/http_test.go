@@ -9,8 +9,10 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
@@ -94,7 +96,7 @@ func TestProgressAndLogsComeBeforeTheResult(t *testing.T) {
 		return echo(ctx, c)
 	}
 	for _, token := range []string{`"p\u00e9"`, `9007199254740993`, `1`} {
-		s, _ := h.open(t.Context(), versionModern,
+		s, _ := h.open(t.Context(),
 			body(versionModern, methodCallTool, `"name":"echo","arguments":{}`, `,"progressToken":`+token+`,"io.modelcontextprotocol/logLevel":"info"`))
 		var got []string
 		for {
@@ -172,7 +174,7 @@ func TestHeadersMustSayWhatTheBodySays(t *testing.T) {
 		"another name, encoded":      {call(versionModern, "echo", `{}`), []string{headerName, encode("route")}, true},
 		"a name that is no base64":   {call(versionModern, "echo", `{}`), []string{headerName, "=?base64?%%?="}, true},
 		"another method":             {call(versionModern, "echo", `{}`), []string{"Mcp-Method", "tools/list"}, true},
-		"another version":            {call(versionModern, "echo", `{}`), []string{"MCP-Protocol-Version", "2025-11-25"}, true},
+		"another version":            {call(versionModern, "echo", `{}`), []string{"Mcp-Protocol-Version", "2025-11-25"}, true},
 		"an argument in its header":  {call(versionModern, "route", `{"region":"eu"}`), []string{"Mcp-Param-Region", "eu"}, false},
 		"an argument, encoded":       {call(versionModern, "route", `{"region":"é"}`), []string{"Mcp-Param-Region", encode("é")}, false},
 		"another argument":           {call(versionModern, "route", `{"region":"eu"}`), []string{"Mcp-Param-Region", "us"}, true},
@@ -194,16 +196,16 @@ func TestHeadersMustSayWhatTheBodySays(t *testing.T) {
 func TestVersionsAndMethodsThatAreNotThere(t *testing.T) {
 	h := newHost(t, Config{}).serve()
 	unknown := strings.ReplaceAll(call(versionModern, "echo", `{}`), versionModern, "2099-01-01")
-	if res, raw := h.post("2099-01-01", unknown); res.StatusCode != 400 || decode[message](t, raw).Error.Code != -32022 {
+	if res, raw := h.post("2099-01-01", unknown); res.StatusCode != http.StatusBadRequest || decode[message](t, raw).Error.Code != -32022 {
 		t.Errorf("an unknown version: %d %s", res.StatusCode, raw)
 	}
-	if res, raw := h.post(versionModern, body(versionModern, "tools/nope", "", "")); res.StatusCode != 404 || decode[message](t, raw).Error.Code != -32601 {
+	if res, raw := h.post(versionModern, body(versionModern, "tools/nope", "", "")); res.StatusCode != http.StatusNotFound || decode[message](t, raw).Error.Code != -32601 {
 		t.Errorf("an unknown method: %d %s", res.StatusCode, raw)
 	}
-	if res, _ := h.post(versionModern, `{"jsonrpc":"2.0","id":1,"meth`); res.StatusCode != 400 {
+	if res, _ := h.post(versionModern, `{"jsonrpc":"2.0","id":1,"meth`); res.StatusCode != http.StatusBadRequest {
 		t.Errorf("half a message: %d", res.StatusCode)
 	}
-	if res, raw := h.post(versionModern, body(versionModern, "ping", "", "")); res.StatusCode != 404 {
+	if res, raw := h.post(versionModern, body(versionModern, "ping", "", "")); res.StatusCode != http.StatusNotFound {
 		t.Errorf("a method that is gone: %d %s", res.StatusCode, raw)
 	}
 }
@@ -217,10 +219,54 @@ func TestBatchesOf20250326AreAnswered(t *testing.T) {
 	if len(all) != 2 {
 		t.Fatalf("%s", raw)
 	}
+	if res, raw := h.post("2025-03-26", "["+strings.Repeat("{},", maxBatch)+"{}]"); res.StatusCode != http.StatusBadRequest ||
+		!strings.Contains(string(raw), "batch-too-long") {
+		t.Errorf("a long batch: %d %s", res.StatusCode, raw)
+	}
 	for _, m := range all {
 		a := decode[answer](t, m.Result)
 		if string(m.ID) == "1" && string(a.Structured) != `{"n":1.10}` || string(m.ID) == "2" && a.meta(metaErrorKind) != "args_invalid" {
 			t.Errorf("%s", m.Result)
+		}
+	}
+}
+
+func TestBatchLength(t *testing.T) {
+	for body, want := range map[string]int{
+		``: 0, `{}`: 0, `{"a":[1,2]}`: 0, `[]`: 0, "[ {} ]\n": 1, `[{"a":[1,2]},"]",[[]]]`: 3, `[1,2`: 2, `[1,`: 1, `[,]`: 0, `[{`: 0,
+	} {
+		if got := batchLength([]byte(body)); got != want {
+			t.Errorf("%s: %d", body, got)
+		}
+	}
+}
+
+// paced is a connection that notes the deadlines of its writes.
+type paced struct {
+	*httptest.ResponseRecorder
+
+	deadlines int
+}
+
+func (p *paced) SetWriteDeadline(at time.Time) error {
+	if left := time.Until(at); left > 0 && left <= writeTimeout {
+		p.deadlines++
+	}
+	return nil
+}
+
+func TestEveryWriteHasADeadline(t *testing.T) {
+	h := newHost(t, Config{HostChecked: true})
+	for range 2 { // through the SDK, and directly
+		for _, meta := range []string{"", `,"progressToken":1`} {
+			body := body(versionModern, methodCallTool, `"name":"echo","arguments":{}`, meta)
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(body))
+			setHeaders(req, versionModern, body)
+			w := &paced{ResponseRecorder: httptest.NewRecorder()}
+			h.face.Handler().ServeHTTP(w, req)
+			if w.Code != http.StatusOK || w.deadlines == 0 {
+				t.Errorf("%d with %d deadlines", w.Code, w.deadlines)
+			}
 		}
 	}
 }

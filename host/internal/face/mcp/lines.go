@@ -115,7 +115,7 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 		case tooLong:
 			return nil, errLineTooLong // an error comes again
 		default:
-			return line, err //nolint:wrapcheck // callers tell the end from a failure
+			return line, err
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 		case <-l.closed:
 			return nil, io.EOF
 		case <-ctx.Done():
-			return nil, ctx.Err() //nolint:wrapcheck // the SDK's own
+			return nil, ctx.Err()
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (h *heartbeat) stop() {
 func (h *heartbeat) Write(b []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.ResponseWriter.Write(b) //nolint:wrapcheck // a writer in between
+	return h.ResponseWriter.Write(b)
 }
 
 // Flush sends what was written. An error is met by the next write.

@@ -152,7 +152,7 @@ func marshal(v any) (json.RawMessage, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return nil, err //nolint:wrapcheck // callers name what they encode
+		return nil, err
 	}
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }

@@ -28,13 +28,13 @@ var errNotMeta = errors.New("_meta is not a JSON object")
 // what the protocol reserves for the host to say, and what the host says in its
 // own name, is left out. Values keep their digits.
 func foreignMeta(raw json.RawMessage) (map[string]json.RawMessage, error) {
+	var all map[string]json.RawMessage
 	if len(raw) == 0 {
-		return nil, nil
+		return all, nil
 	}
 	if !utf8.Valid(raw) {
 		return nil, errNotMeta
 	}
-	var all map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil || all == nil {
 		return nil, errNotMeta
 	}
@@ -42,9 +42,6 @@ func foreignMeta(raw json.RawMessage) (map[string]json.RawMessage, error) {
 		if reservedKey(key) || strings.HasPrefix(key, metaOurs) {
 			delete(all, key)
 		}
-	}
-	if len(all) == 0 {
-		return nil, nil
 	}
 	return all, nil
 }

@@ -42,7 +42,7 @@ func TestAListenStreamHearsOfEveryChange(t *testing.T) {
 	for name, change := range changes {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t, Config{}).serve()
-			s, res := h.open(t.Context(), versionModern, listenBody)
+			s, res := h.open(t.Context(), listenBody)
 			if got := res.Header.Get("Content-Type"); got != "text/event-stream" {
 				t.Fatalf("Content-Type %s", got)
 			}
@@ -162,7 +162,9 @@ func TestNothingIsSaidWhenClientsWouldSeeNoDifference(t *testing.T) {
 			t.Error("a notice went out")
 		}
 		_ = p.in.Close()
-		<-p.ended
+		if err := <-p.ended; err != nil {
+			t.Error(err)
+		}
 		h.face.Close()
 	})
 }
@@ -177,7 +179,7 @@ func TestListenStreamsAreBoundedForEachPrincipal(t *testing.T) {
 	h.url = server.URL
 	open := func(p tool.Principal) (*stream, *http.Response) {
 		who <- p
-		return h.open(t.Context(), versionModern, listenBody)
+		return h.open(t.Context(), listenBody)
 	}
 	ann, bob := tool.Principal{Kind: tool.Token, Subject: "ann"}, tool.Principal{Kind: tool.Token, Subject: "bob"}
 	first, res := open(ann)
@@ -216,7 +218,7 @@ func TestStdioListensAreBoundedToo(t *testing.T) {
 
 func TestCloseEndsListenStreamsWithTheirResult(t *testing.T) {
 	h := newHost(t, Config{}).serve()
-	s, _ := h.open(t.Context(), versionModern, listenBody)
+	s, _ := h.open(t.Context(), listenBody)
 	s.next()
 	p := h.stdio(t.Context())
 	p.send(listenBody)
@@ -238,7 +240,7 @@ func TestASilentListenStreamShowsThatItLives(t *testing.T) {
 	h := newHost(t, Config{})
 	h.face.beat = time.Millisecond
 	h.serve()
-	s, _ := h.open(t.Context(), versionModern, listenBody)
+	s, _ := h.open(t.Context(), listenBody)
 	s.next()
 	for range 3 {
 		line, err := s.r.ReadString('\n')

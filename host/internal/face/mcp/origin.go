@@ -18,7 +18,7 @@ type origin struct {
 	principal tool.Principal
 	// gone ends when nobody waits for the answer any more. The SDK ends a
 	// handler's context itself for HTTP requests of 2026-07-28 only.
-	gone context.Context
+	gone context.Context //nolint:containedctx // a request's, carried through the SDK beside its own
 	// envelope is that of an HTTP request; stdio has one for each line.
 	envelope *envelope
 	// mark is by what to know the client again, see direct.

@@ -26,8 +26,8 @@ const (
 
 // sink sends to the client; it may block.
 type sink interface {
-	progress(*tool.Progress) error
-	log(*tool.Log) error
+	progress(context.Context, *tool.Progress) error
+	log(context.Context, *tool.Log) error
 }
 
 // relay takes events from a running call without blocking it, and hands them to
@@ -46,12 +46,13 @@ type relay struct {
 	dropped int
 }
 
-func newRelay(to sink) *relay {
+// newRelay returns a relay that sends with ctx, until it is closed.
+func newRelay(ctx context.Context, to sink) *relay {
 	r := &relay{
 		to: to, wake: make(chan struct{}, 1), ended: make(chan struct{}), done: make(chan struct{}),
 		highest: math.Inf(-1),
 	}
-	go r.run()
+	go r.run(ctx)
 	return r
 }
 
@@ -89,7 +90,7 @@ func (r *relay) close(ctx context.Context) {
 	<-r.done
 }
 
-func (r *relay) run() {
+func (r *relay) run(ctx context.Context) {
 	defer close(r.done)
 	b := bucket{left: progressRate, filled: time.Now()}
 	var full <-chan time.Time // when progress that was held back may go
@@ -98,11 +99,11 @@ func (r *relay) run() {
 		case <-r.wake:
 		case <-full:
 		case <-r.ended:
-			r.send(nil)
+			r.send(ctx, nil)
 			return
 		}
 		full = nil
-		if held := r.send(&b); held {
+		if held := r.send(ctx, &b); held {
 			full = time.After(b.wait(time.Now()))
 		}
 	}
@@ -110,7 +111,7 @@ func (r *relay) run() {
 
 // send sends every log and, if the bucket allows it or there is none, the
 // newest progress. It reports whether progress was held back.
-func (r *relay) send(b *bucket) (held bool) {
+func (r *relay) send(ctx context.Context, b *bucket) (held bool) {
 	r.mu.Lock()
 	logs, dropped, newest := r.logs, r.dropped, r.newest
 	r.logs, r.dropped = nil, 0
@@ -121,16 +122,16 @@ func (r *relay) send(b *bucket) (held bool) {
 	}
 	r.mu.Unlock()
 	for _, l := range logs {
-		if r.to.log(l) != nil {
+		if r.to.log(ctx, l) != nil {
 			break // the client is gone, or cannot be told
 		}
 	}
 	if dropped > 0 {
 		data, _ := marshal(map[string]int{"dropped_log_messages": dropped}) // ints always marshal
-		_ = r.to.log(&tool.Log{Level: "warning", Logger: "toolwharf", Data: data})
+		_ = r.to.log(ctx, &tool.Log{Level: "warning", Logger: "toolwharf", Data: data})
 	}
 	if newest != nil {
-		_ = r.to.progress(newest) // as above
+		_ = r.to.progress(ctx, newest) // as above
 	}
 	return held
 }
@@ -161,14 +162,13 @@ func (b *bucket) wait(now time.Time) time.Duration {
 }
 
 // sessionSink sends through an SDK session, in the stream of the request that
-// ctx belongs to.
+// the context belongs to.
 type sessionSink struct {
-	ctx     context.Context
 	session *mcpsdk.ServerSession
 	token   json.RawMessage
 }
 
-func (s sessionSink) progress(p *tool.Progress) error {
+func (s sessionSink) progress(ctx context.Context, p *tool.Progress) error {
 	if s.token == nil {
 		return nil
 	}
@@ -176,11 +176,11 @@ func (s sessionSink) progress(p *tool.Progress) error {
 	if p.Total != nil && !math.IsNaN(*p.Total) && !math.IsInf(*p.Total, 0) {
 		n.Total = *p.Total
 	}
-	return s.session.NotifyProgress(s.ctx, n) //nolint:wrapcheck // only whether it failed is of interest
+	return s.session.NotifyProgress(ctx, n)
 }
 
 // log sends a message; the SDK holds it against the level that was asked for.
-func (s sessionSink) log(l *tool.Log) error {
+func (s sessionSink) log(ctx context.Context, l *tool.Log) error {
 	n := &mcpsdk.LoggingMessageParams{Level: mcpsdk.LoggingLevel(l.Level), Logger: l.Logger, Data: l.Data}
 	if !json.Valid(l.Data) {
 		n.Data = string(l.Data)
@@ -190,5 +190,5 @@ func (s sessionSink) log(l *tool.Log) error {
 	default:
 		n.Level = "info"
 	}
-	return s.session.Log(s.ctx, n) //nolint:wrapcheck,staticcheck // as above; clients still ask for logs
+	return s.session.Log(ctx, n) //nolint:staticcheck // deprecated, and asked for
 }

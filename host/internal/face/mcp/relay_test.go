@@ -22,13 +22,13 @@ type recorder struct {
 	got  []string
 }
 
-func (r *recorder) progress(p *tool.Progress) error {
+func (r *recorder) progress(_ context.Context, p *tool.Progress) error {
 	time.Sleep(r.slow)
 	r.got = append(r.got, fmt.Sprint(p.Progress))
 	return nil
 }
 
-func (r *recorder) log(l *tool.Log) error {
+func (r *recorder) log(_ context.Context, l *tool.Log) error {
 	time.Sleep(r.slow)
 	r.got = append(r.got, string(l.Data))
 	return nil
@@ -39,7 +39,7 @@ func progressOf(n float64) *tool.Progress { return &tool.Progress{Progress: n} }
 func TestProgressIsBoundedToTenASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &recorder{}
-		r := newRelay(to)
+		r := newRelay(context.Background(), to)
 		for i := range 1000 { // 10 s
 			r.offer(progressOf(float64(i)))
 			time.Sleep(10 * time.Millisecond)
@@ -57,7 +57,7 @@ func TestProgressIsBoundedToTenASecond(t *testing.T) {
 func TestAFewProgressesAllArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &recorder{}
-		r := newRelay(to)
+		r := newRelay(context.Background(), to)
 		for i := range 3 {
 			r.offer(progressOf(float64(i)))
 			time.Sleep(time.Millisecond)
@@ -72,7 +72,7 @@ func TestAFewProgressesAllArrive(t *testing.T) {
 func TestHeldBackProgressArrivesWhenThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &recorder{}
-		r := newRelay(to)
+		r := newRelay(context.Background(), to)
 		for i := range 20 {
 			r.offer(progressOf(float64(i)))
 			synctest.Wait()
@@ -89,7 +89,7 @@ func TestHeldBackProgressArrivesWhenThereIsRoom(t *testing.T) {
 func TestProgressOnlyGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &recorder{}
-		r := newRelay(to)
+		r := newRelay(context.Background(), to)
 		for _, n := range []float64{1, 1, 0, math.NaN(), math.Inf(1), -1, 2} {
 			r.offer(progressOf(n))
 			synctest.Wait()
@@ -104,7 +104,7 @@ func TestProgressOnlyGrows(t *testing.T) {
 func TestASlowClientDoesNotHoldTheCallUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &recorder{slow: time.Second}
-		r := newRelay(to)
+		r := newRelay(context.Background(), to)
 		start := time.Now()
 		for i := range 1000 {
 			r.offer(&tool.Log{Level: "info", Data: json.RawMessage(fmt.Sprint(i))})
@@ -126,7 +126,7 @@ func TestASlowClientDoesNotHoldTheCallUp(t *testing.T) {
 func TestNothingIsSentToAClientThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := &recorder{slow: time.Hour}
-		r := newRelay(to)
+		r := newRelay(context.Background(), to)
 		r.offer(progressOf(1))
 		synctest.Wait() // it is on its way
 		for i := range 100 {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/user"
 	"strconv"
+	"time"
 
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -23,10 +24,10 @@ import (
 // that the host runs as; calls that name no run belong to one run of the
 // process.
 //
-// At the end of in, calls that run have 5 seconds to be answered. It returns
-// nil at the end of in and after Close, the cause when ctx ends, and the error
-// when a stream fails. A read of in that is under way is not interrupted: its
-// goroutine ends with in.
+// At the end of in, calls that run have 5 seconds to be answered; when ctx ends
+// they are cancelled. It returns nil at the end of in and after Close, the cause
+// when ctx ends, and the error when a stream fails. A read of in or a write to
+// out that is under way is not interrupted: its goroutine ends with the stream.
 func (f *Face) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	gone, leave := context.WithCancel(ctx)
 	defer leave()
@@ -40,25 +41,27 @@ func (f *Face) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) erro
 	if err != nil {
 		return fmt.Errorf("stdio: %w", err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- session.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err = session.Wait()
+	}()
 	select {
-	case err = <-ended:
-	case <-ctx.Done():
-		leave()
-		_ = session.Close() // the cause says why
-		<-ended
-		return context.Cause(ctx)
-	case <-f.open.Done():
-		leave()
-		_ = session.Close() // the face is closing; nobody is left to tell
-		<-ended
+	case <-ended:
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("stdio: %w", err)
+		}
 		return nil
+	case <-ctx.Done():
+	case <-f.open.Done():
 	}
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("stdio: %w", err)
+	leave()
+	go func() { _ = session.Close() }() // what is wrong with it no longer matters
+	select {
+	case <-ended:
+	case <-time.After(f.grace): // the client does not read what it is answered
 	}
-	return nil
+	return context.Cause(ctx)
 }
 
 // localUser names the user that the host runs as.

@@ -35,16 +35,16 @@ func NewHeader(names []string) *Header {
 	h := &Header{columns: make([]column, len(names)), reserve: reserveResult}
 	h.head = append(h.head, `{"columns":[`...)
 	unique := UniqueNames(names)
-	for i, name := range unique {
-		quoted := appendString(nil, name)
+	for i, name := range names {
+		quoted := appendString(nil, unique[i])
 		if i > 0 {
 			h.head = append(h.head, ',')
 		}
 		h.head = append(h.head, quoted...)
-		original := strings.ToValidUTF8(names[i], "\uFFFD")
+		original := strings.ToValidUTF8(name, "\uFFFD")
 		h.columns[i] = column{original: original, key: append(quoted, ':')}
 		h.reserve += len(appendString(nil, original)) + reserveColumn
-		h.renamed = h.renamed || name != original
+		h.renamed = h.renamed || unique[i] != original
 	}
 	h.head = append(h.head, `],"rows":[`...)
 	return h
@@ -54,8 +54,8 @@ func NewHeader(names []string) *Header {
 func (h *Header) Columns() int { return len(h.columns) }
 
 // UniqueNames makes column names into keys of one object. The first of equal
-// names stays; later ones get _2, _3 and so on, whichever no column has: id,
-// id, id_2 become id, id_3, id_2.
+// names stays; later ones get _2, _3 and so on, whichever no column has. Twice
+// id with an id_2 behind it become id, id_3 and id_2.
 func UniqueNames(names []string) []string {
 	unique := make([]string, len(names))
 	taken := make(map[string]bool, len(names))

@@ -79,12 +79,15 @@ const (
 // maxSafe is the largest integer up to which every JSON reader is exact.
 const maxSafe = 1<<53 - 1
 
-var results = sync.Pool{New: func() any { return new(Result) }}
+var results sync.Pool
 
 // NewResult starts a result of at most maxRows rows. size is a guess at how
 // large it will be, in bytes.
 func NewResult(h *Header, l Limits, maxRows, size int) *Result {
-	r := results.Get().(*Result)
+	r, _ := results.Get().(*Result)
+	if r == nil {
+		r = new(Result)
+	}
 	n := len(h.columns)
 	*r = Result{
 		header: h, limits: l, maxRows: maxRows,
@@ -250,7 +253,8 @@ func (r *Result) base64String(v []byte) {
 // the statement had more rows than were asked for.
 func (r *Result) Finish(more bool) json.RawMessage {
 	r.rewrite()
-	b := append(r.buf, `],"row_count":`...)
+	b := r.buf
+	b = append(b, `],"row_count":`...)
 	b = strconv.AppendInt(b, int64(r.rows), 10)
 	switch {
 	case r.full:

@@ -16,7 +16,7 @@ const hexDigits = "0123456789abcdef"
 func appendString[T string | []byte](b []byte, s T) []byte {
 	b = append(b, '"')
 	start := 0
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		c := s[i]
 		if c >= ' ' && c != '"' && c != '\\' {
 			continue

@@ -129,26 +129,26 @@ func (c *conn) loadObjects(cat *catalog) error {
 }
 
 // list marks what the configuration lists: names, names after "main.", or "*".
-func (cat *catalog) list(tables []string) {
+func (c *catalog) list(tables []string) {
 	for _, entry := range tables {
 		name := fold(entry)
 		if entry == "*" {
-			for name, o := range cat.objects {
+			for name, o := range c.objects {
 				if !o.internal {
-					cat.allowed[name] = true
+					c.allowed[name] = true
 				}
 			}
 			continue
 		}
-		if rest, ok := strings.CutPrefix(name, "main."); ok && !cat.exists(name) {
+		if rest, ok := strings.CutPrefix(name, "main."); ok && !c.exists(name) {
 			name = rest
 		}
 		switch {
 		case strings.HasPrefix(name, "sqlite_"):
-		case cat.exists(name):
-			cat.allowed[name] = true
+		case c.exists(name):
+			c.allowed[name] = true
 		default:
-			cat.absent[name] = true
+			c.absent[name] = true
 		}
 	}
 }
@@ -180,22 +180,22 @@ func (c *conn) loadViews(cat *catalog) error {
 // loadSearched finds the tables that full-text tables read by statements of
 // their own while one of ours runs: their shadow tables, and the table that
 // holds the text, if it is another one.
-func (cat *catalog) loadSearched() {
-	for name, o := range cat.objects {
-		if o.kind != engine.KindVirtual || !usesModule(o.sql, "fts5") || !cat.allowed[name] && !cat.views.readsAnywhere(name) {
+func (c *catalog) loadSearched() {
+	for name, o := range c.objects {
+		if o.kind != engine.KindVirtual || !usesModule(o.sql, "fts5") || !c.allowed[name] && !c.views.readsAnywhere(name) {
 			continue
 		}
-		cat.fullText[name] = true
+		c.fullText[name] = true
 		for _, suffix := range []string{"data", "idx", "content", "docsize", "config"} {
-			cat.searched[name+"_"+suffix] = true
+			c.searched[name+"_"+suffix] = true
 		}
 		if content := moduleOption(o.sql, "content"); content != "" {
-			cat.searched[fold(content)] = true
+			c.searched[fold(content)] = true
 		}
 	}
 }
 
-func (r recording) readsAnywhere(table string) bool {
+func (r *recording) readsAnywhere(table string) bool {
 	for _, reads := range r.reads {
 		if reads[table] {
 			return true

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
 )
 
 // Bounds of one connection. What a caller can make of them is bounded by
@@ -87,6 +88,7 @@ func (d *DB) open(ctx context.Context, unwritten bool) (c *conn, err error) {
 	if err != nil {
 		return nil, err
 	}
+	vfs.Register(vfsName, readOnly{})
 	c = &conn{db: d, statements: newStatements(), unwritten: unwritten, looked: time.Now()}
 	if c.file, err = os.Stat(path); err != nil {
 		return nil, err

@@ -108,12 +108,12 @@ func (d *DB) Query(caller context.Context, s engine.Statement) (json.RawMessage,
 	for range attempts {
 		c, err := d.acquire(caller)
 		if err != nil {
-			return nil, d.explain(err, caller, caller)
+			return nil, d.explain(caller, caller, err)
 		}
 		ctx, cancel := context.WithTimeout(caller, d.limits.Timeout)
 		result, err := c.query(ctx, s)
 		c.spent = c.spent || broken(err)
-		err = d.explain(err, ctx, caller)
+		err = d.explain(ctx, caller, err)
 		cancel()
 		trusted := d.untouched(c)
 		d.pool.release(c)
@@ -128,7 +128,7 @@ func (d *DB) Query(caller context.Context, s engine.Statement) (json.RawMessage,
 func (d *DB) Tables(caller context.Context) (tables []engine.Table, err error) {
 	c, err := d.acquire(caller)
 	if err != nil {
-		return nil, d.explain(err, caller, caller)
+		return nil, d.explain(caller, caller, err)
 	}
 	defer d.pool.release(c)
 	ctx, cancel := context.WithTimeout(caller, d.limits.Timeout)
@@ -138,7 +138,7 @@ func (d *DB) Tables(caller context.Context) (tables []engine.Table, err error) {
 	})
 	c.spent = c.spent || broken(err)
 	if err != nil {
-		return nil, d.explain(err, ctx, caller)
+		return nil, d.explain(ctx, caller, err)
 	}
 	return c.guard.catalog.tables(), nil
 }

@@ -18,8 +18,7 @@ import (
 
 // message is what SQLite says of an error, without the name of its code.
 func message(err error) string {
-	var e *sqlite3.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*sqlite3.Error](err); ok {
 		return strings.TrimPrefix(strings.TrimPrefix(e.Error(), e.Code().Error()), ": ")
 	}
 	return strings.TrimPrefix(err.Error(), "sqlite3: ")
@@ -56,8 +55,7 @@ func syntaxError(err error, sql string) error {
 	text := message(err)
 	if near, ok := strings.CutSuffix(text, ": syntax error"); ok {
 		offset := 0
-		var e *sqlite3.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*sqlite3.Error](err); ok {
 			offset = len(sql) - len(e.SQL())
 		}
 		near = strings.TrimSuffix(strings.TrimPrefix(near, `near "`), `"`)
@@ -97,13 +95,14 @@ func (s *shape) spelling(name string) string {
 
 // explain makes of any error one that may be told. ctx is the statement's own
 // context and caller the one that it comes from.
-func (d *DB) explain(err error, ctx, caller context.Context) error {
-	var told *toolwharf.Error
-	switch {
-	case err == nil:
+func (d *DB) explain(ctx, caller context.Context, err error) error {
+	if err == nil {
 		return nil
-	case errors.As(err, &told):
+	}
+	if _, told := errors.AsType[*toolwharf.Error](err); told {
 		return err
+	}
+	switch {
 	case caller.Err() != nil:
 		return caller.Err()
 	case ctx.Err() != nil || errors.Is(err, sqlite3.INTERRUPT):
@@ -133,12 +132,11 @@ func broken(err error) bool {
 
 // withoutPath keeps what went wrong and leaves out where.
 func withoutPath(err error) error {
-	var path *fs.PathError
-	if !errors.As(err, &path) {
+	path, ok := errors.AsType[*fs.PathError](err)
+	if !ok {
 		return err
 	}
-	var e *sqlite3.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*sqlite3.Error](err); ok {
 		return fmt.Errorf("%w: %w", e.ExtendedCode(), path.Err)
 	}
 	return fmt.Errorf("%s: %w", path.Op, path.Err)

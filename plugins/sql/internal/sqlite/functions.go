@@ -38,7 +38,7 @@ var modules = set(`json_each json_tree jsonb_each jsonb_tree generate_series`)
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
+	for w := range strings.FieldsSeq(words) {
 		m[w] = true
 	}
 	return m

@@ -205,7 +205,7 @@ func (g *guard) run(action sqlite3.AuthorizerActionCode, name, detail string) sq
 }
 
 // readsWithin says whether one of contexts reads table.
-func (r recording) readsWithin(contexts map[string]bool, table string) bool {
+func (r *recording) readsWithin(contexts map[string]bool, table string) bool {
 	for c := range contexts {
 		if r.reads[c][table] {
 			return true

@@ -244,24 +244,26 @@ func isIdent(c byte) bool { return isIdentStart(c) || isDigit(c) || c == '$' }
 // fold makes names comparable as SQLite compares them: ASCII letters only.
 // Unicode folding would take the Kelvin sign for a k.
 func fold(s string) string {
-	return mapASCII(s, 'A', 'Z', 'a'-'A')
+	return flipCase(s, 'A', 'Z')
 }
 
 func upper(s string) string {
-	return mapASCII(s, 'a', 'z', -('a' - 'A'))
+	return flipCase(s, 'a', 'z')
 }
 
-func mapASCII(s string, from, to byte, by int) string {
+// flipCase changes the case of the letters between from and to.
+func flipCase(s string, from, to byte) string {
 	for i := range len(s) {
-		if s[i] >= from && s[i] <= to {
-			b := []byte(s)
-			for ; i < len(b); i++ {
-				if b[i] >= from && b[i] <= to {
-					b[i] = byte(int(b[i]) + by)
-				}
-			}
-			return string(b)
+		if s[i] < from || s[i] > to {
+			continue
 		}
+		b := []byte(s)
+		for ; i < len(b); i++ {
+			if b[i] >= from && b[i] <= to {
+				b[i] ^= 'a' ^ 'A'
+			}
+		}
+		return string(b)
 	}
 	return s
 }

@@ -85,8 +85,13 @@ func TestAnUnlistedTableLooksLikeAMissingOne(t *testing.T) {
 	d := open(t, path, testLimits, "orders", "v_paid", "v_orders")
 	quotes := []struct{ open, close string }{{"", ""}, {`"`, `"`}, {"`", "`"}, {"[", "]"}, {"'", "'"}}
 	for _, pair := range []struct{ unlisted, missing string }{
-		{"secrets", "sectors"}, {"SeCrEtS", "SeCtOrS"}, {"v_leak", "v_lake"}, {"docs", "dogs"},
-		{"docs_content", "docs_contend"}, {"customers", "custodian"}, {"hidden_base", "hidden_bass"},
+		{"secrets", "sectors"},
+		{"SeCrEtS", "SeCtOrS"},
+		{"v_leak", "v_lake"},
+		{"docs", "dogs"},
+		{"docs_content", "docs_contend"},
+		{"customers", "custodian"},
+		{"hidden_base", "hidden_bass"},
 	} {
 		for _, template := range templates {
 			for _, q := range quotes {

@@ -98,9 +98,9 @@ func query(tb testing.TB, d *DB, sql string, params ...engine.Param) (string, er
 }
 
 // mustQuery runs a statement that must be allowed and succeed.
-func mustQuery(tb testing.TB, d *DB, sql string, params ...engine.Param) answer {
+func mustQuery(tb testing.TB, d *DB, sql string) answer {
 	tb.Helper()
-	raw, err := query(tb, d, sql, params...)
+	raw, err := query(tb, d, sql)
 	if err != nil {
 		tb.Fatalf("%s: %v", sql, err)
 	}

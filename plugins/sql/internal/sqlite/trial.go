@@ -150,11 +150,11 @@ func unusedStem(sql string, cat *catalog) string {
 
 // letters spells n, which no identifier can be confused by.
 func letters(n int) string {
-	s := ""
+	s := []byte{'_'}
 	for ; n > 0; n /= 26 {
-		s += string(rune('a' + n%26))
+		s = append(s, "abcdefghijklmnopqrstuvwxyz"[n%26])
 	}
-	return "_" + s
+	return string(s)
 }
 
 // keywords are those that cannot be identifiers unless quoted.

@@ -15,8 +15,6 @@ import (
 // vfsName is how connections ask for [readOnly].
 const vfsName = "toolwharf-readonly"
 
-func init() { vfs.Register(vfsName, readOnly{}) }
-
 // readOnly is the file system as SQLite sees it here: a database, its journal
 // and its log, opened for reading. Whatever SQLite may be talked into, it finds
 // no way to write, delete or open another kind of file; sorting and temporary
