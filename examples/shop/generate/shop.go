@@ -110,7 +110,8 @@ func newCustomer(r *rand.Rand, i int, opened time.Time) customer {
 func newProduct(r *rand.Rand, i int) product {
 	category := categories[i%len(categories)]
 	kinds := things[category]
-	name := strings.ToUpper(materials[r.IntN(len(materials))][:1]) + materials[r.IntN(len(materials))][1:]
+	material := materials[r.IntN(len(materials))]
+	name := strings.ToUpper(material[:1]) + material[1:]
 	return product{
 		sku: fmt.Sprintf("%s-%04d", strings.ToUpper(category[:3]), i+1), category: category,
 		name: name + " " + kinds[r.IntN(len(kinds))], cents: 490 + 10*r.IntN(2000), stock: r.IntN(400),
