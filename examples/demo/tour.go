@@ -20,7 +20,7 @@ const (
 	queryTool = "shop_query"
 	sales     = "SELECT p.name, SUM(l.quantity) AS sold, SUM(l.quantity * l.price) AS cents " +
 		"FROM order_lines l JOIN products p ON p.id = l.product_id GROUP BY p.id ORDER BY cents DESC LIMIT 3"
-	secrets = "SELECT name, secret FROM staff_secrets"
+	refused = "SELECT name, secret FROM staff_secrets"
 )
 
 // tour is what an agent would do first: see which tools there are, use one, and
@@ -47,7 +47,7 @@ func tour(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	failed, err = call(ctx, out, session, queryTool, map[string]any{"sql": secrets})
+	failed, err = call(ctx, out, session, queryTool, map[string]any{"sql": refused})
 	if err == nil && !failed {
 		err = errors.New("a table that is not allowed was read")
 	}
