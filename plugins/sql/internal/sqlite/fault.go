@@ -105,12 +105,12 @@ func (d *DB) explain(ctx, caller context.Context, err error) error {
 	switch {
 	case caller.Err() != nil:
 		return caller.Err()
+	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.LOCKED):
+		return engine.DBError("the database is locked by a program that writes to it; try again")
 	case ctx.Err() != nil || errors.Is(err, sqlite3.INTERRUPT):
 		return engine.Timeout(d.limits.Timeout)
 	case errors.Is(err, sqlite3.TOOBIG):
 		return engine.DBError(fmt.Sprintf("a value is larger than %d bytes; select less of it, or its length", valueLimit))
-	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.LOCKED):
-		return engine.DBError("the database is locked by a program that writes to it; try again")
 	case errors.Is(err, sqlite3.ERROR), errors.Is(err, sqlite3.MISMATCH), errors.Is(err, sqlite3.RANGE), errors.Is(err, sqlite3.CONSTRAINT):
 		return engine.DBError(message(err))
 	}

@@ -217,6 +217,26 @@ func TestAReplacedFileIsReadAnew(t *testing.T) {
 	}
 }
 
+func TestALockedDatabaseSaysSo(t *testing.T) {
+	limits := testLimits
+	limits.Timeout = 50 * time.Millisecond
+	path := fixture(t)
+	d := open(t, path, limits, "orders")
+	w := writer(t, path)
+	defer w.Close()
+	if err := w.Exec("BEGIN EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := query(t, d, "SELECT count(*) FROM orders")
+	if code(err) != engine.CodeDBError || !strings.Contains(err.Error(), "locked") {
+		t.Errorf("%v", err)
+	}
+	if err := w.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	mustQuery(t, d, "SELECT count(*) FROM orders")
+}
+
 func TestFilesThatCannotBeRead(t *testing.T) {
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text")

@@ -6,7 +6,6 @@ package sqlite
 import (
 	"errors"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
@@ -55,4 +54,4 @@ func (readOnly) Access(name string, flags vfs.AccessFlag) (bool, error) {
 	return system().Access(name, flags)
 }
 
-func (readOnly) FullPathname(name string) (string, error) { return filepath.Abs(name) }
+func (readOnly) FullPathname(name string) (string, error) { return system().FullPathname(name) }
