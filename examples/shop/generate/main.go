@@ -11,6 +11,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 )
@@ -21,7 +22,7 @@ func main() {
 	seed := flag.Uint64("seed", 1, "the same seed makes the same shop")
 	force := flag.Bool("force", false, "make it anew if it is there")
 	flag.Parse()
-	if err := run(*out, *orders, *seed, *force); err != nil {
+	if err := run(os.Stdout, *out, *orders, *seed, *force); err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
 		os.Exit(1)
 	}
@@ -29,7 +30,7 @@ func main() {
 
 // run makes the whole file or none: it is written beside its place and moved
 // there when it is complete.
-func run(out string, orders int, seed uint64, force bool) error {
+func run(w io.Writer, out string, orders int, seed uint64, force bool) error {
 	if _, err := os.Stat(out); err == nil && !force {
 		return fmt.Errorf("%s is there already; -force makes it anew", out)
 	}
@@ -45,6 +46,6 @@ func run(out string, orders int, seed uint64, force bool) error {
 		_ = os.Remove(unfinished)
 		return err
 	}
-	fmt.Printf("made %s: %d rows\n", out, rows)
-	return nil
+	_, err = fmt.Fprintf(w, "made %s: %d rows\n", out, rows)
+	return err
 }

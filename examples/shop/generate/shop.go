@@ -50,8 +50,18 @@ var (
 	firstNames = strings.Fields("Ada Alan Barbara Claude Dorothy Edsger Frances Grace Hedy Ivan Joan Ken Leslie Margaret Niklaus Ole Peggy Radia Shafi Tim Ursula Vera Whitfield Xiaoyun Yukihiro Zohar")
 	lastNames  = strings.Fields("Abe Becker Costa Dubois Eriksen Fischer García Haddad Ivanova Jansen Kowalski Lindqvist Müller Nakamura Okafor Petrov Quispe Rossi Silva Tanaka Ueda Virtanen Wang Xu Yilmaz Zhang")
 	cities     = [][2]string{
-		{"Berlin", "DE"}, {"Lyon", "FR"}, {"Porto", "PT"}, {"Gdańsk", "PL"}, {"Oslo", "NO"}, {"Utrecht", "NL"},
-		{"Bologna", "IT"}, {"Sevilla", "ES"}, {"Graz", "AT"}, {"Gent", "BE"}, {"Malmö", "SE"}, {"Tampere", "FI"},
+		{"Berlin", "DE"},
+		{"Lyon", "FR"},
+		{"Porto", "PT"},
+		{"Gdańsk", "PL"},
+		{"Oslo", "NO"},
+		{"Utrecht", "NL"},
+		{"Bologna", "IT"},
+		{"Sevilla", "ES"},
+		{"Graz", "AT"},
+		{"Gent", "BE"},
+		{"Malmö", "SE"},
+		{"Tampere", "FI"},
 	}
 	materials = strings.Fields("oak linen steel wool copper bamboo leather ceramic cotton glass")
 	things    = map[string][]string{

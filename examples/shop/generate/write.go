@@ -6,6 +6,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -132,11 +133,8 @@ func (w *writer) fill(table string, n int, row func(i int) []any) {
 	if w.err != nil || n == 0 {
 		return
 	}
-	sql := "INSERT INTO " + table + " VALUES (?"
-	for range len(row(0)) - 1 {
-		sql += ", ?"
-	}
-	stmt, _, err := w.db.Prepare(sql + ")")
+	sql := "INSERT INTO " + table + " VALUES (?" + strings.Repeat(", ?", len(row(0))-1) + ")"
+	stmt, _, err := w.db.Prepare(sql)
 	if err != nil {
 		w.err = err
 		return
