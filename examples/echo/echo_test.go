@@ -44,7 +44,6 @@ func TestToolsByHand(t *testing.T) {
 		{"echo", `{"text":"ahoy <&> é"}`, 0, "ahoy <&> é\n", ""},
 		{"numbers", `{"value":9007199254740993}`, 0, "{\n  \"value\": 9007199254740993\n}\n", ""},
 		{"numbers", `{"value":1.10}`, 0, "{\n  \"value\": 1.10\n}\n", ""},
-		{"sleep", `{"ms":0}`, 0, "{\n  \"slept_ms\": 0\n}\n", ""},
 		{"big", `{"bytes":3}`, 0, "{\n  \"text\": \"xxx\"\n}\n", ""},
 		{"crash", `{}`, 3, "", ""},
 		{"fail", `{"kind":"denied","code":"no","text":"not you","detail":"why"}`, 1, "", "denied/no: not you\ndetail: why\n"},
@@ -57,6 +56,9 @@ func TestToolsByHand(t *testing.T) {
 		if code != c.code || stdout != c.stdout || stderr != c.stderr {
 			t.Errorf("%s %s: exit code %d\nstdout %q\nstderr %q", c.tool, c.args, code, stdout, stderr)
 		}
+	}
+	if stdout, stderr, code := byHand(t, "call", "sleep", `{"ms":0}`); code != 0 || stdout != "{\n  \"slept_ms\": 0\n}\n" || !strings.Contains(stderr, "sleep begins") {
+		t.Errorf("sleep: exit code %d, %q, %q", code, stdout, stderr)
 	}
 	if _, stderr, code := byHand(t, "call", "panic"); code != 1 || !strings.Contains(stderr, "tool_failed/panic\n") {
 		t.Errorf("panic: exit code %d, %q", code, stderr)
