@@ -23,6 +23,11 @@ const timeFormat = "2006-01-02T15:04:05.000000Z"
 // escaped, bytes that are not UTF-8 are U+FFFD.
 func JSON(row Row) []byte {
 	o := object{buf: make([]byte, 0, 1024)}
+	o.row(&row)
+	return append(o.buf, '}')
+}
+
+func (o *object) row(row *Row) {
 	o.number("seq", row.Seq)
 	o.text("host", row.Host)
 	o.text("call", row.Call)
@@ -37,6 +42,10 @@ func JSON(row Row) []byte {
 	o.text("effects", string(row.Effects))
 	o.digest("spec", row.Spec)
 	o.digest("args", row.Args)
+	o.digest("asked", row.Asked)
+	o.text("approval", row.Approval)
+	o.text("decided_by", row.DecidedBy)
+	o.flag("late", row.Late)
 	o.text("outcome", string(row.Outcome))
 	o.text("error_kind", string(row.Kind))
 	o.text("error_code", row.Code)
@@ -47,15 +56,24 @@ func JSON(row Row) []byte {
 	o.text("cost", row.Cost)
 	o.text("client", row.Client)
 	o.text("protocol", row.Protocol)
-	return append(o.buf, '}')
 }
 
-// object writes a JSON object.
-type object struct{ buf []byte }
+// object writes a JSON object. Broken are the texts that are not UTF-8, which
+// it cannot show.
+type object struct {
+	buf    []byte
+	broken []pair
+}
+
+type pair struct{ name, value string }
 
 func (o *object) key(name string) {
 	sep := byte(',')
-	if len(o.buf) == 0 {
+	switch n := len(o.buf); {
+	case n == 0:
+		sep = '{'
+	case o.buf[n-1] == '{': // of an object inside: see open
+		o.buf = o.buf[:n-1]
 		sep = '{'
 	}
 	o.buf = append(o.buf, sep, '"')
@@ -70,12 +88,24 @@ func (o *object) number(name string, n int64) {
 	o.buf = strconv.AppendInt(o.buf, n, 10)
 }
 
+func (o *object) flag(name string, set bool) {
+	o.key(name)
+	o.buf = strconv.AppendBool(o.buf, set)
+}
+
 func (o *object) text(name, s string) {
 	o.key(name)
 	if s == "" {
 		o.null()
 		return
 	}
+	if !utf8.ValidString(s) {
+		o.broken = append(o.broken, pair{name, s})
+	}
+	o.value(s)
+}
+
+func (o *object) value(s string) {
 	o.buf = append(o.buf, '"')
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])

@@ -91,11 +91,25 @@ type Row struct {
 type Query struct {
 	// After selects rows with a greater Seq.
 	After int64
+	// Since and Until, if not zero, select rows whose Ended is not before
+	// Since and before Until. Microseconds count.
+	Since, Until time.Time
 	// Last, if positive, selects that many newest rows of the rest.
 	Last int
-	// Tool, Adapter, Run, Call, Principal, Outcome and Kind, if not empty,
-	// select equal ones.
-	Tool, Adapter, Run, Call, Principal string
-	Outcome                             Outcome
-	Kind                                tool.Kind
+	// Tool, Adapter, Run, Call, Principal, Approval, Host, Outcome and Kind, if
+	// not empty, select equal ones.
+	Tool, Adapter, Run, Call, Principal, Approval, Host string
+	Outcome                                             Outcome
+	Kind                                                tool.Kind
+}
+
+// Match reports whether q selects a row, apart from Last.
+func (q *Query) Match(r *Row) bool {
+	equal := func(want, is string) bool { return want == "" || want == is }
+	return r.Seq > q.After &&
+		(q.Since.IsZero() || r.Ended.UnixMicro() >= q.Since.UnixMicro()) &&
+		(q.Until.IsZero() || r.Ended.UnixMicro() < q.Until.UnixMicro()) &&
+		equal(q.Tool, r.Tool) && equal(q.Adapter, r.Adapter) && equal(q.Run, r.Run) && equal(q.Call, r.Call) &&
+		equal(q.Principal, r.Principal) && equal(q.Approval, r.Approval) && equal(q.Host, r.Host) &&
+		equal(string(q.Outcome), string(r.Outcome)) && equal(string(q.Kind), string(r.Kind))
 }

@@ -46,6 +46,12 @@ func Text(w io.Writer, row Row, wide bool) error {
 		l.pair("protocol", row.Protocol)
 		l.digest("spec", row.Spec)
 		l.digest("args", row.Args)
+		l.digest("asked", row.Asked)
+		l.pair("approval", row.Approval)
+		l.pair("decided_by", row.DecidedBy)
+		if row.Late {
+			l.pair("late", "true")
+		}
 		l.pair("detail", row.Detail)
 	}
 	_, err := w.Write(append(l.buf, '\n'))

@@ -49,6 +49,12 @@ func rows() []ledger.Row {
 			Detail: "two\r\nlines\u2028and more", Client: "a=b run=run_X",
 		},
 		{Outcome: ledger.Pending},
+		{
+			Seq: 4, Host: "host_A", Call: "call_D", Run: "run_A", Started: arrived, Ended: arrived.Add(time.Second),
+			Principal: "operator/ann", Op: ledger.OpDecision, Tool: "shop_refund", Adapter: "shop",
+			Effects: tool.Destructive, Asked: tool.DigestOf([]byte("{}")), Args: tool.DigestOf([]byte("[]")),
+			Approval: "apr_A", DecidedBy: "operator/ann", Late: true, Outcome: ledger.Approved,
+		},
 	}
 }
 
