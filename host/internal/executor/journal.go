@@ -20,7 +20,9 @@ type Journal interface {
 	// means that nothing was written, and the call is not sent.
 	Begin(context.Context, Intent) error
 	// End records how a call ended: every call, the refused ones too. It
-	// settles the intent of the same call, if there is one.
+	// settles the intent of the same Call and Started, if there is one: another
+	// request for the call, refused while it runs, does not. An error that is
+	// ErrSpooled means that the row is safe, but not in the ledger yet.
 	End(context.Context, Record) error
 }
 
@@ -44,6 +46,11 @@ type Intent struct {
 
 // ErrRoundSpent is a sealed state that was brought back before.
 var ErrRoundSpent = errors.New("this state was used already")
+
+// ErrSpooled is what End returns of a row that could not be written to the
+// store and lies in the local spool: it must not be given again. The result of
+// such a call says that it was not recorded.
+var ErrSpooled = errors.New("recorded in the local spool only")
 
 // Approvals keeps approvals, in the same store as the journal. Decisions made
 // in any process on the store are seen by all.
@@ -71,4 +78,8 @@ type Record struct {
 	ledger.Row
 	// Behind: the row may be written up to 100 ms after End has returned.
 	Behind bool
+	// Once, if not empty, names the row: End of a row whose name was written
+	// before does nothing and returns nil. A spool names its rows, so that one
+	// that is given again after a crash is not there twice.
+	Once string
 }

@@ -16,6 +16,9 @@ var (
 	ErrBegun = errors.New("call has begun already")
 	// ErrTooLarge: the texts of a row exceed MaxRow.
 	ErrTooLarge = errors.New("ledger row is too large")
+	// ErrHost: the host instance has been on the store before. A host that is
+	// started again is another instance, with a chain of its own.
+	ErrHost = errors.New("host instance is known already")
 	// ErrForeign: what is there was not made by Toolwharf. It was not touched.
 	ErrForeign = errors.New("not a toolwharf store")
 	// ErrNewer: a newer Toolwharf has made or migrated it. It was not touched.

@@ -17,13 +17,15 @@ import (
 // are NULL; a NULL in a column that must not be NULL refuses the row.
 const (
 	begunColumns = `host, call, run, attempt, started, principal, op, tool, adapter, effects, spec, args,
-		client, protocol`
-	endedColumns = `ended, outcome, error_kind, error_code, detail, ran, gate, result_bytes, cost`
+		client, protocol, asked, approval, decided_by`
+	endedColumns = `ended, outcome, error_kind, error_code, detail, ran, gate, result_bytes, cost, late`
 	rowColumns   = begunColumns + ", " + endedColumns
+	linkColumns  = "chain_n, hash"
 
-	insertIntent = `INSERT INTO intents (` + begunColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	insertRow    = `INSERT INTO ledger (` + rowColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertIntent = `INSERT INTO intents (` + begunColumns + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertRow = `INSERT INTO ledger (seq, ` + rowColumns + `, ` + linkColumns + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 )
 
 // binder binds the parameters of a statement one after the other.
@@ -69,6 +71,21 @@ func (b *binder) time(t time.Time) {
 	b.number(t.UnixMicro())
 }
 
+func (b *binder) flag(set bool) {
+	b.at++
+	b.done(b.stmt.BindBool(b.at, set))
+}
+
+// blob binds p, NULL if it is nil.
+func (b *binder) blob(p []byte) {
+	if p == nil {
+		b.some("")
+		return
+	}
+	b.at++
+	b.done(b.stmt.BindBlob(b.at, p))
+}
+
 func (b *binder) digest(d *tool.Digest) {
 	if d.IsZero() {
 		b.some("")
@@ -93,6 +110,9 @@ func (b *binder) begun(r *ledger.Row) {
 	b.digest(&r.Args)
 	b.some(r.Client)
 	b.some(r.Protocol)
+	b.digest(&r.Asked)
+	b.some(r.Approval)
+	b.some(r.DecidedBy)
 }
 
 func (b *binder) ended(r *ledger.Row) {
@@ -105,6 +125,7 @@ func (b *binder) ended(r *ledger.Row) {
 	b.some(r.Gate)
 	b.number(r.ResultBytes)
 	b.some(r.Cost)
+	b.flag(r.Late)
 }
 
 // bindIntent binds the parameters of insertIntent.
@@ -115,10 +136,13 @@ func bindIntent(stmt *sqlite3.Stmt, r *ledger.Row) error {
 }
 
 // bindRow binds the parameters of insertRow.
-func bindRow(stmt *sqlite3.Stmt, r *ledger.Row) error {
+func bindRow(stmt *sqlite3.Stmt, r *ledger.Row, link *ledger.Head) error {
 	b := binder{stmt: stmt}
+	b.number(r.Seq)
 	b.begun(r)
 	b.ended(r)
+	b.number(link.N)
+	b.digest(&link.Hash)
 	return b.err
 }
 
@@ -146,6 +170,17 @@ func (s *scanner) time() time.Time {
 	return time.UnixMicro(s.number()).UTC()
 }
 
+func (s *scanner) flag() bool { return s.number() != 0 }
+
+// blob reads a copy, nil of NULL.
+func (s *scanner) blob() []byte {
+	s.at++
+	if s.stmt.ColumnType(s.at-1) == sqlite3.NULL {
+		return nil
+	}
+	return s.stmt.ColumnBlob(s.at-1, []byte{})
+}
+
 func (s *scanner) digest() (d tool.Digest) {
 	s.at++
 	copy(d[:], s.stmt.ColumnRawBlob(s.at-1))
@@ -167,6 +202,9 @@ func (s *scanner) begun(r *ledger.Row) {
 	r.Args = s.digest()
 	r.Client = s.text()
 	r.Protocol = s.text()
+	r.Asked = s.digest()
+	r.Approval = s.text()
+	r.DecidedBy = s.text()
 }
 
 func (s *scanner) ended(r *ledger.Row) {
@@ -179,6 +217,7 @@ func (s *scanner) ended(r *ledger.Row) {
 	r.Gate = s.text()
 	r.ResultBytes = s.number()
 	r.Cost = s.text()
+	r.Late = s.flag()
 }
 
 // scanIntent reads begunColumns.
@@ -188,11 +227,16 @@ func scanIntent(stmt *sqlite3.Stmt) (r ledger.Row) {
 	return r
 }
 
-// scanRow reads seq and rowColumns.
-func scanRow(stmt *sqlite3.Stmt) (r ledger.Row) {
-	s := scanner{stmt: stmt}
+// row reads seq and rowColumns.
+func (s *scanner) row() (r ledger.Row) {
 	r.Seq = s.number()
 	s.begun(&r)
 	s.ended(&r)
 	return r
+}
+
+// scanRow reads seq and rowColumns.
+func scanRow(stmt *sqlite3.Stmt) ledger.Row {
+	s := scanner{stmt: stmt}
+	return s.row()
 }

@@ -201,7 +201,11 @@ func TestColumnsAreNamedAsInJSON(t *testing.T) {
 		check(t, err)
 	}
 	rows := columns("ledger")
-	if diff := cmp.Diff(keys, rows); diff != "" {
+	// What was added later comes last in the table, the chain in no row.
+	inTable := slices.DeleteFunc(slices.Sorted(slices.Values(rows)), func(c string) bool {
+		return c == "chain_n" || c == "hash"
+	})
+	if diff := cmp.Diff(slices.Sorted(slices.Values(keys)), inTable); diff != "" {
 		t.Error("-json +ledger\n" + diff)
 	}
 	for _, c := range columns("intents") {

@@ -85,15 +85,8 @@ func openOnDisk(t *testing.T, path string) *Store {
 	conn, err := sqlite3.OpenFlags("file:"+path+"?vfs=disk", sqlite3.OPEN_READWRITE|sqlite3.OPEN_URI)
 	check(t, err)
 	check(t, conn.Exec(setup))
-	b := new(bell)
-	q := newQueue(100, 10, time.Millisecond)
-	w, err := newWriter(conn, q, b, Options{}.withDefaults())
+	s, err = newStore(t.Context(), conn, path, s.ID(), Options{Queue: 100, Batch: 10, Behind: time.Millisecond}.withDefaults())
 	check(t, err)
-	s = &Store{Reader: newReader(path, s.ID(), b), queue: q, writer: w, written: make(chan struct{})}
-	go func() {
-		defer close(s.written)
-		w.run()
-	}()
 	t.Cleanup(func() { check(t, s.Close(context.Background())) })
 	return s
 }

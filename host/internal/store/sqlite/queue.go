@@ -20,14 +20,33 @@ import (
 type kind uint8
 
 const (
-	intent kind = iota // write an intent
+	intent kind = iota // write an intent, spend what it spends
 	record             // write a row, remove its intent
+	task               // do something else
 )
 
-// entry is one row on its way to the writer.
-type entry struct {
+// request is what an entry asks for.
+type request struct {
 	kind kind
 	row  ledger.Row
+	// spend is of an intent.
+	spend spend
+	// once is of a record: executor.Record.Once.
+	once string
+	// do is of a task. It runs inside the transaction, and again if that has to
+	// be repeated; an error undoes what it did and nothing else.
+	do func(*writer) error
+	// quiet is a task that the store has set itself: it need not be on the disk
+	// and is not counted.
+	quiet bool
+	// size of a task's texts in bytes.
+	size int
+}
+
+// entry is one request on its way to the writer.
+type entry struct {
+	request
+
 	// weight is the room that it takes in the queue.
 	weight int64
 	// waited: somebody waits on done, which has room for the one answer.
@@ -36,8 +55,8 @@ type entry struct {
 	// err is the writer's, from the transaction to the answer.
 	err error
 	// fate is settled once, by the caller who stops waiting or by the writer:
-	// when it takes an intent, which must not be written for nobody, and when
-	// it answers for a row, which must.
+	// when it takes an intent or a task, which must not be done for nobody, and
+	// when it answers for a row, which must.
 	fate atomic.Uint32
 }
 
@@ -88,23 +107,23 @@ func newQueue(size, batch int, linger time.Duration) *queue {
 	return q
 }
 
-// entry returns an entry for row.
-func (q *queue) entry(k kind, row *ledger.Row, weight int64, waited bool) *entry {
+// entry returns an entry for a request.
+func (q *queue) entry(r *request, weight int64, waited bool) *entry {
 	e := q.pool.Get().(*entry) //nolint:forcetypeassert // only entries are put
-	e.kind, e.row, e.weight, e.waited = k, *row, weight, waited
+	e.request, e.weight, e.waited = *r, weight, waited
 	return e
 }
 
 // recycle takes back an entry that nobody else holds.
 func (q *queue) recycle(e *entry) {
-	e.row, e.err = ledger.Row{}, nil // let go of the texts
+	e.request, e.err = request{}, nil // let go of the texts
 	e.fate.Store(pending)
 	q.pool.Put(e)
 }
 
 // behind queues a row that nobody waits for.
-func (q *queue) behind(row *ledger.Row) error {
-	weight, err := q.weigh(row)
+func (q *queue) behind(r *request) error {
+	weight, err := q.weigh(r)
 	if err != nil {
 		return err
 	}
@@ -112,23 +131,23 @@ func (q *queue) behind(row *ledger.Row) error {
 	if err := q.room.Acquire(context.Background(), weight); err != nil {
 		return err
 	}
-	return q.put(q.entry(record, row, weight, false))
+	return q.put(q.entry(r, weight, false))
 }
 
-// wait queues an intent or a row and waits until it is committed.
-func (q *queue) wait(ctx context.Context, k kind, row *ledger.Row) error {
-	weight, err := q.weigh(row)
+// wait queues a request and waits until it is committed.
+func (q *queue) wait(ctx context.Context, r *request) error {
+	weight, err := q.weigh(r)
 	if err != nil {
 		return err
 	}
 	enter := ctx
-	if k == record {
+	if r.kind == record {
 		enter = context.Background() // see End
 	}
 	if err := q.room.Acquire(enter, weight); err != nil {
 		return err
 	}
-	e := q.entry(k, row, weight, true)
+	e := q.entry(r, weight, true)
 	if err := q.put(e); err != nil {
 		return err
 	}
@@ -139,7 +158,7 @@ func (q *queue) wait(ctx context.Context, k kind, row *ledger.Row) error {
 	case <-ctx.Done():
 	}
 	if e.settle(left) { // the entry is the writer's alone from here
-		if k == record {
+		if r.kind == record {
 			return fmt.Errorf("%w: %w", store.ErrQueued, ctx.Err())
 		}
 		return ctx.Err()
@@ -250,12 +269,17 @@ func (q *queue) len() int {
 	return len(q.entries) + q.taken
 }
 
-// weigh returns how much room row takes, and store.ErrTooLarge for one that must
-// not be kept in memory.
-func (q *queue) weigh(r *ledger.Row) (int64, error) {
+// weigh returns how much room a request takes, and store.ErrTooLarge for one
+// that must not be kept in memory.
+func (q *queue) weigh(req *request) (int64, error) {
+	if req.kind == task {
+		return min(1+int64(req.size)/1024, q.size), nil
+	}
+	r := &req.row
 	n := len(r.Host) + len(r.Call) + len(r.Run) + len(r.Principal) + len(r.Op) + len(r.Tool) +
 		len(r.Adapter) + len(r.Effects) + len(r.Outcome) + len(r.Gate) + len(r.Kind) + len(r.Code) +
-		len(r.Detail) + len(r.Ran) + len(r.Cost) + len(r.Client) + len(r.Protocol)
+		len(r.Detail) + len(r.Ran) + len(r.Cost) + len(r.Client) + len(r.Protocol) +
+		len(r.Approval) + len(r.DecidedBy) + len(req.spend.approval) + len(req.spend.round) + len(req.once)
 	if n > store.MaxRow {
 		return 0, fmt.Errorf("%w: %d bytes of at most %d", store.ErrTooLarge, n, store.MaxRow)
 	}

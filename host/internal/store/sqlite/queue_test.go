@@ -68,7 +68,7 @@ func TestAWaiterTakesTheRowsBeforeItAlongAtOnce(t *testing.T) {
 			putBehind(t, q, strconv.Itoa(i))
 		}
 		go func() {
-			if err := q.wait(t.Context(), record, &ledger.Row{Call: "waiter"}); err != nil {
+			if err := q.wait(t.Context(), &request{kind: record, row: ledger.Row{Call: "waiter"}}); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -133,7 +133,7 @@ func TestALongRowTakesTheRoomOfMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(10, 10, linger)
 		long := ledger.Row{Call: "long", Detail: strings.Repeat("x", 8*1024)}
-		if err := q.behind(&long); err != nil {
+		if err := q.behind(&request{kind: record, row: long}); err != nil {
 			t.Fatal(err)
 		}
 		putBehind(t, q, "a")
@@ -149,7 +149,7 @@ func TestALongRowTakesTheRoomOfMany(t *testing.T) {
 		expect(t, q.take(nil), "long", "a")
 		expect(t, q.take(nil), "b")
 		longest := ledger.Row{Call: "longest", Detail: strings.Repeat("x", store.MaxRow-100)}
-		if err := q.behind(&longest); err != nil { // more than the room that there is
+		if err := q.behind(&request{kind: record, row: longest}); err != nil { // more than the room that there is
 			t.Fatal(err)
 		}
 		expect(t, q.take(nil), "longest")
@@ -162,7 +162,7 @@ func TestAnIntentThatFindsNoRoomIsGivenUpWithItsContext(t *testing.T) {
 		putBehind(t, q, "a")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := q.wait(ctx, intent, &ledger.Row{Call: "b"}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := q.wait(ctx, &request{kind: intent, row: ledger.Row{Call: "b"}}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		expect(t, q.take(nil), "a")
@@ -176,7 +176,7 @@ func TestARowWaitsForRoomWhateverItsContextDoes(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		got := make(chan error, 1)
-		go func() { got <- q.wait(ctx, record, &ledger.Row{Call: "b"}) }()
+		go func() { got <- q.wait(ctx, &request{kind: record, row: ledger.Row{Call: "b"}}) }()
 		synctest.Wait()
 		expect(t, q.take(nil), "a")
 		if err := <-got; !errors.Is(err, store.ErrQueued) {
@@ -193,7 +193,7 @@ func TestAnIntentWhoseCallerHasGoneIsNotWritten(t *testing.T) {
 		begin := func(call string) (cancel func(), got chan error) {
 			ctx, cancel := context.WithCancel(t.Context())
 			got = make(chan error, 1)
-			go func() { got <- q.wait(ctx, intent, &ledger.Row{Call: call}) }()
+			go func() { got <- q.wait(ctx, &request{kind: intent, row: ledger.Row{Call: call}}) }()
 			synctest.Wait()
 			return cancel, got
 		}
@@ -227,17 +227,17 @@ func TestAClosedQueueGivesWhatItHasAndTakesNothing(t *testing.T) {
 		putBehind(t, q, "a")
 		putBehind(t, q, "b")
 		late := make(chan error, 1)
-		go func() { late <- q.behind(&ledger.Row{Call: "c"}) }()
+		go func() { late <- q.behind(&request{kind: record, row: ledger.Row{Call: "c"}}) }()
 		synctest.Wait()
 		q.close()
 		expect(t, q.take(nil), "a", "b")
 		if err := <-late; !errors.Is(err, store.ErrClosed) {
 			t.Errorf("got %v", err)
 		}
-		if err := q.behind(&ledger.Row{}); !errors.Is(err, store.ErrClosed) {
+		if err := q.behind(&request{kind: record, row: ledger.Row{}}); !errors.Is(err, store.ErrClosed) {
 			t.Errorf("got %v", err)
 		}
-		if err := q.wait(t.Context(), record, &ledger.Row{}); !errors.Is(err, store.ErrClosed) {
+		if err := q.wait(t.Context(), &request{kind: record, row: ledger.Row{}}); !errors.Is(err, store.ErrClosed) {
 			t.Errorf("got %v", err)
 		}
 		expect(t, q.take(nil))
@@ -249,7 +249,7 @@ func TestARowBehindCostsItsCallerNoAllocation(t *testing.T) {
 	row := benchRecord(true).Row
 	buf := make([]*entry, 0, 2000)
 	if n := testing.AllocsPerRun(1000, func() {
-		if err := q.behind(&row); err != nil {
+		if err := q.behind(&request{kind: record, row: row}); err != nil {
 			t.Fatal(err)
 		}
 		q.due = true
@@ -265,7 +265,7 @@ func TestARowBehindCostsItsCallerNoAllocation(t *testing.T) {
 
 func putBehind(t *testing.T, q *queue, call string) {
 	t.Helper()
-	if err := q.behind(&ledger.Row{Call: call}); err != nil {
+	if err := q.behind(&request{kind: record, row: ledger.Row{Call: call}}); err != nil {
 		t.Error(err)
 	}
 }

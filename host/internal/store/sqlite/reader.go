@@ -24,6 +24,8 @@ type Reader struct {
 	bell *bell         // rung by this process's writer; nil without one
 	done chan struct{} // closed by Close
 
+	waiters waiters
+
 	mu     sync.Mutex
 	conn   *sqlite3.Conn // nil until it is needed
 	closed bool

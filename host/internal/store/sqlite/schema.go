@@ -15,66 +15,6 @@ import (
 // applicationID marks our files (PRAGMA application_id): "twhf".
 const applicationID = 0x74776866
 
-// migrations lead from an empty file to the schema of today, one a version
-// (PRAGMA user_version). They only go forward; one that has been released is
-// never changed.
-//
-// The ledger's AUTOINCREMENT costs a microsecond and never gives a number twice,
-// so rows that somebody has cut off at the end leave a gap. The index on run
-// costs next to nothing, since rows of a run arrive together. One on call, whose
-// ids are random, would cost four times what the row does; queries by call scan.
-var migrations = [...]string{
-	`CREATE TABLE meta (
-		key   TEXT PRIMARY KEY,
-		value TEXT NOT NULL
-	) WITHOUT ROWID;
-
-	CREATE TABLE ledger (
-		seq          INTEGER PRIMARY KEY AUTOINCREMENT,
-		host         TEXT NOT NULL,
-		call         TEXT NOT NULL,
-		run          TEXT,
-		attempt      INTEGER NOT NULL,
-		started      INTEGER NOT NULL, -- UTC, microseconds since 1970
-		ended        INTEGER NOT NULL, -- likewise
-		principal    TEXT NOT NULL,
-		op           TEXT NOT NULL,
-		tool         TEXT NOT NULL,
-		adapter      TEXT,
-		effects      TEXT,
-		spec         BLOB,             -- SHA-256
-		args         BLOB,             -- likewise
-		outcome      TEXT NOT NULL,
-		error_kind   TEXT,
-		error_code   TEXT,
-		detail       TEXT,
-		ran          TEXT,
-		gate         TEXT,
-		result_bytes INTEGER NOT NULL,
-		cost         TEXT,             -- exact decimal
-		client       TEXT,
-		protocol     TEXT
-	);
-	CREATE INDEX ledger_run ON ledger (run) WHERE run IS NOT NULL;
-
-	CREATE TABLE intents (
-		call      TEXT PRIMARY KEY,
-		host      TEXT NOT NULL,
-		run       TEXT,
-		attempt   INTEGER NOT NULL,
-		started   INTEGER NOT NULL,
-		principal TEXT NOT NULL,
-		op        TEXT NOT NULL,
-		tool      TEXT NOT NULL,
-		adapter   TEXT,
-		effects   TEXT,
-		spec      BLOB,
-		args      BLOB,
-		client    TEXT,
-		protocol  TEXT
-	) WITHOUT ROWID;`,
-}
-
 // identify returns the schema version of a store, 0 of an empty file.
 func identify(conn *sqlite3.Conn) (version int, err error) {
 	tx := conn.Begin() // one view of a file that others may be creating
@@ -122,6 +62,11 @@ func migrate(conn *sqlite3.Conn) (err error) {
 	for i := int(version); i < len(migrations); i++ {
 		if err := conn.Exec(migrations[i]); err != nil {
 			return fmt.Errorf("migrating to schema %d: %w", i+1, err)
+		}
+	}
+	if version == 1 {
+		if err := linkRows(conn); err != nil {
+			return fmt.Errorf("linking the rows of schema 1: %w", err)
 		}
 	}
 	if version == 0 {

@@ -24,7 +24,7 @@ const (
 // selection is a Query on its way through the ledger.
 type selection struct {
 	where  string
-	args   []string
+	args   []func(*binder)
 	window int64
 	after  int64 // where it has got to
 }
@@ -37,13 +37,23 @@ func newSelection(q ledger.Query) *selection {
 		{"tool", q.Tool},
 		{"adapter", q.Adapter},
 		{"principal", q.Principal},
+		{"approval", q.Approval},
+		{"host", q.Host},
 		{"outcome", string(q.Outcome)},
 		{"error_kind", string(q.Kind)},
 	} {
 		if c.value != "" {
 			s.where += " AND " + c.column + " = ?"
-			s.args = append(s.args, c.value)
+			s.args = append(s.args, func(b *binder) { b.text(c.value) })
 		}
+	}
+	if !q.Since.IsZero() {
+		s.where += " AND ended >= ?"
+		s.args = append(s.args, func(b *binder) { b.time(q.Since) })
+	}
+	if !q.Until.IsZero() {
+		s.where += " AND ended < ?"
+		s.args = append(s.args, func(b *binder) { b.time(q.Until) })
 	}
 	if q.Run != "" {
 		s.window = math.MaxInt64 // by the index
@@ -104,8 +114,8 @@ func (s *selection) query(
 	b := binder{stmt: stmt}
 	b.number(lo)
 	b.number(hi)
-	for _, a := range s.args {
-		b.text(a)
+	for _, bind := range s.args {
+		bind(&b)
 	}
 	b.number(int64(limit))
 	if b.err != nil {

@@ -19,22 +19,19 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(storetest.Main(m, openStore)) }
 
-func openStore(location string) (storetest.Store, error) {
+func openStore(location string, o storetest.Opening) (storetest.Store, error) {
 	// The race detector and a busy machine make everything slower: a test that
 	// waits is never told that it has waited too long.
-	return Open(context.Background(), location, Options{Busy: time.Minute})
+	return Open(context.Background(), location, Options{
+		Busy: time.Minute, Lease: o.Lease, Signer: o.Signer, Digest: o.Digest, Checkpoint: o.Checkpoint, fault: o.Fault,
+	})
 }
 
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Opened {
 		t.Helper()
 		path := filepath.Join(t.TempDir(), "toolwharf.db")
-		s, err := openStore(path)
-		if err != nil {
-			t.Fatal(err)
-		}
 		return storetest.Opened{
-			Store:    s,
 			Location: path,
 			Fresh:    filepath.Join(t.TempDir(), "fresh.db"),
 			Open:     openStore,

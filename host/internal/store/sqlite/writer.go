@@ -6,7 +6,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -14,24 +13,35 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/store"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // checkpointPages is how long the log may grow, in pages of 4 KiB, before it is
 // copied into the database.
 const checkpointPages = 1000
 
-// writer owns the connection that writes.
+// writer owns the connection that writes. All of it but what mu guards belongs
+// to the one goroutine of run.
 type writer struct {
-	conn  *sqlite3.Conn
-	queue *queue
-	bell  *bell
-	log   *slog.Logger
-	spill func(ledger.Row, error)
+	conn    *sqlite3.Conn
+	queue   *queue
+	bell    *bell
+	waiters *waiters
+	log     *slog.Logger
+	spill   func(ledger.Row, error)
+	digest  func([]byte) tool.Digest
+	fault   func(point string)
 
 	begin, commit, rollback *sqlite3.Stmt
-	anyIntent               *sqlite3.Stmt
+	look                    *sqlite3.Stmt
 	addIntent, endIntent    *sqlite3.Stmt
 	addRow                  *sqlite3.Stmt
+	others                  map[string]*sqlite3.Stmt // seldom run, by their SQL
+
+	host  string
+	lease lease
+	chain chain
+	tx    transaction
 
 	full  bool // synchronous is FULL, else NORMAL
 	pages int  // in the log after the last commit
@@ -43,8 +53,15 @@ type writer struct {
 }
 
 // newWriter prepares the statements. The writer takes the connection over.
-func newWriter(conn *sqlite3.Conn, q *queue, b *bell, opts Options) (*writer, error) {
-	w := &writer{conn: conn, queue: q, bell: b, log: opts.Log, spill: opts.Spill}
+func newWriter(conn *sqlite3.Conn, q *queue, b *bell, v *waiters, opts Options) (*writer, error) {
+	w := &writer{
+		conn: conn, queue: q, bell: b, waiters: v,
+		log: opts.Log, spill: opts.Spill, digest: opts.Digest, fault: opts.fault,
+		others: map[string]*sqlite3.Stmt{},
+		host:   opts.Host,
+		lease:  lease{term: opts.Lease.Microseconds()},
+		chain:  chain{signer: opts.Signer, every: int64(opts.Checkpoint)},
+	}
 	for _, s := range []struct {
 		stmt **sqlite3.Stmt
 		sql  string
@@ -52,14 +69,14 @@ func newWriter(conn *sqlite3.Conn, q *queue, b *bell, opts Options) (*writer, er
 		{&w.begin, "BEGIN IMMEDIATE"},
 		{&w.commit, "COMMIT"},
 		{&w.rollback, "ROLLBACK"},
-		{&w.anyIntent, "SELECT EXISTS (SELECT 1 FROM intents)"},
+		{&w.look, lookAround},
 		{&w.addIntent, insertIntent},
-		{&w.endIntent, "DELETE FROM intents WHERE call = ?"},
+		{&w.endIntent, "DELETE FROM intents WHERE call = ? AND started = ?"},
 		{&w.addRow, insertRow},
 	} {
-		stmt, _, err := conn.PrepareFlags(s.sql, sqlite3.PREPARE_PERSISTENT)
+		stmt, err := w.prepare(s.sql)
 		if err != nil {
-			return nil, fmt.Errorf("preparing %q: %w", s.sql, err)
+			return nil, err
 		}
 		*s.stmt = stmt
 	}
@@ -84,6 +101,7 @@ func (w *writer) run() {
 			w.checkpoint()
 		}
 	}
+	w.farewell()
 	w.closed = w.close()
 }
 
@@ -106,12 +124,12 @@ func (w *writer) write(batch []*entry) {
 	w.answer(batch, err)
 }
 
-// claim drops the intents whose callers have gone, and makes those that stay
+// claim drops the intents and tasks whose callers have gone, and makes those that stay
 // wait for the answer.
 func (w *writer) claim(batch []*entry) []*entry {
 	kept := batch[:0]
 	for _, e := range batch {
-		if e.kind == intent && !e.settle(served) {
+		if e.kind != record && !e.settle(served) {
 			w.queue.answered(1)
 			w.queue.recycle(e)
 			continue
@@ -121,132 +139,12 @@ func (w *writer) claim(batch []*entry) []*entry {
 	return kept
 }
 
-// transact writes a batch in one transaction. The error is that of the
-// transaction, in which case nothing is written; errors of single entries, which
-// leave the others alone, are put into them.
-func (w *writer) transact(batch []*entry) error {
-	durable := w.queue.isClosed() // the last rows behind are synced too
-	for _, e := range batch {
-		e.err = nil
-		durable = durable || e.waited
-	}
-	if err := w.synchronous(durable); err != nil {
-		return err
-	}
-	if err := w.begin.Exec(); err != nil {
-		return fmt.Errorf("beginning a transaction: %w", err)
-	}
-	err := w.statements(batch)
-	if err == nil {
-		err = w.commit.Exec()
-	}
-	if err != nil && !w.conn.GetAutocommit() {
-		if undo := w.rollback.Exec(); undo != nil {
-			err = errors.Join(err, undo)
-		}
-	}
-	return err
-}
-
-// synchronous switches between FULL and NORMAL, which is possible only outside
-// of transactions.
-func (w *writer) synchronous(full bool) error {
-	if full == w.full {
-		return nil
-	}
-	level := "NORMAL"
-	if full {
-		level = "FULL"
-	}
-	if err := w.conn.Exec("PRAGMA synchronous = " + level); err != nil {
-		return err
-	}
-	w.full = full
-	return nil
-}
-
-// statements runs those of each entry. An error ends the transaction.
-func (w *writer) statements(batch []*entry) error {
-	begun, err := w.intents()
-	if err != nil {
-		return err
-	}
-	for _, e := range batch {
-		if e.kind == intent {
-			e.err = w.insertIntent(e)
-			begun = true
-		} else {
-			e.err = w.insertRow(e)
-		}
-		if e.err != nil {
-			if ofStore(e.err) || w.conn.GetAutocommit() {
-				return e.err
-			}
-			continue // a failed statement has changed nothing
-		}
-		if e.kind == record && begun {
-			if err := w.removeIntent(e); err != nil {
-				return err // not e.err: its row is there
-			}
-		}
-	}
-	return nil
-}
-
-// intents reports whether any intent is open. Reads, the bulk of the rows, have
-// none, and need not look for it one by one.
-func (w *writer) intents() (bool, error) {
-	found := w.anyIntent.Step() && w.anyIntent.ColumnBool(0)
-	return found, w.anyIntent.Reset()
-}
-
-func (w *writer) insertIntent(e *entry) error {
-	if err := bindIntent(w.addIntent, &e.row); err != nil {
-		return err
-	}
-	err := w.addIntent.Exec()
-	if errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY) {
-		return store.ErrBegun
-	}
-	return err
-}
-
-func (w *writer) insertRow(e *entry) error {
-	if err := bindRow(w.addRow, &e.row); err != nil {
-		return err
-	}
-	return w.addRow.Exec()
-}
-
-func (w *writer) removeIntent(e *entry) error {
-	if err := w.endIntent.BindText(1, e.row.Call); err != nil {
-		return err
-	}
-	return w.endIntent.Exec()
-}
-
-// ofStore reports whether an error concerns the file, the disk or other
-// processes: then it is no use to try again row by row.
-func ofStore(err error) bool {
-	var code sqlite3.ErrorCode
-	if !errors.As(err, &code) {
-		return false
-	}
-	switch code { // the rest is about statements and values
-	case sqlite3.BUSY, sqlite3.LOCKED, sqlite3.FULL, sqlite3.IOERR, sqlite3.READONLY,
-		sqlite3.CANTOPEN, sqlite3.CORRUPT, sqlite3.NOTADB, sqlite3.PERM, sqlite3.PROTOCOL,
-		sqlite3.NOMEM, sqlite3.SCHEMA, sqlite3.INTERRUPT, sqlite3.MISUSE:
-		return true
-	default:
-		return false
-	}
-}
-
 // answer counts a batch and then tells the callers. err is that of the
 // transaction.
 func (w *writer) answer(batch []*entry, err error) {
-	var rows, intents int64
+	var intents int64
 	var lost []*entry
+	quiet := true
 	for _, e := range batch {
 		if err != nil {
 			e.err = err
@@ -258,17 +156,18 @@ func (w *writer) answer(batch []*entry, err error) {
 		case e.err != nil && !e.waited:
 			lost = append(lost, e)
 		case e.err != nil: // its caller is told
-		case e.kind == intent:
+		case e.kind == intent && e.spend.intent:
 			intents++
-		default:
-			rows++
 		}
+		quiet = quiet && e.quiet
 	}
 	w.mu.Lock()
 	w.fared.Err = nil
 	if err == nil {
-		w.fared.Commits++
-		w.fared.Rows += rows
+		if !quiet {
+			w.fared.Commits++
+		}
+		w.fared.Rows += w.tx.rows
 		w.fared.Intents += intents
 	} else if ofStore(err) {
 		w.fared.Err = err
@@ -277,7 +176,10 @@ func (w *writer) answer(batch []*entry, err error) {
 	w.lose(lost)
 	w.queue.answered(len(batch))
 	if err == nil {
-		w.bell.ring()
+		if w.tx.rows > 0 {
+			w.bell.ring()
+		}
+		w.waiters.wake(w.tx.decided...)
 	}
 	for _, e := range batch {
 		if e.waited {
@@ -302,6 +204,7 @@ func (w *writer) lose(lost []*entry) {
 	w.log.LogAttrs(context.Background(), slog.LevelError, "ledger rows could not be written",
 		slog.Int("rows", len(lost)), slog.String("last_call", last.row.Call), slog.Any("error", last.err))
 	for _, e := range lost {
+		e.row.Seq, e.row.Late = 0, false // as they were given
 		w.spill(e.row, e.err)
 	}
 }
@@ -326,9 +229,12 @@ func (w *writer) checkpoint() {
 func (w *writer) close() error {
 	w.conn.WALHook(nil)
 	for _, s := range []*sqlite3.Stmt{
-		w.begin, w.commit, w.rollback, w.anyIntent, w.addIntent, w.endIntent, w.addRow,
+		w.begin, w.commit, w.rollback, w.look, w.addIntent, w.endIntent, w.addRow,
 	} {
 		_ = s.Close() // repeats the error of its last run
+	}
+	for _, s := range w.others {
+		_ = s.Close() // likewise
 	}
 	return w.conn.Close()
 }

@@ -77,7 +77,7 @@ func TestARowThatSpoilsItsTransactionFailsAlone(t *testing.T) {
 					rec := benchRecord(false)
 					rec.Call = strconv.Itoa(i)
 					if i == callers/2 {
-						rec.Call, rec.Tool = "bad", "bad"
+						rec.Call, rec.Tool, rec.Started = "bad", "bad", begun.Started
 					}
 					errs[i] = s.End(context.Background(), rec)
 				})

@@ -8,19 +8,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // A child is this test binary once more, told by these variables to write.
 const (
 	envLocation = "TOOLWHARF_STORETEST_LOCATION"
 	envName     = "TOOLWHARF_STORETEST_NAME"
-	envRows     = "TOOLWHARF_STORETEST_ROWS"
+	envRows     = "TOOLWHARF_STORETEST_ROWS"  // write so many; absent: do as told on stdin
+	envLease    = "TOOLWHARF_STORETEST_LEASE" // in milliseconds
+	envFault    = "TOOLWHARF_STORETEST_FAULT" // where to die
 )
 
 const (
@@ -30,7 +34,7 @@ const (
 
 // Main runs the tests of m and returns the exit status; in a child of the
 // suite it writes to the store that open opens instead.
-func Main(m *testing.M, open func(location string) (Store, error)) int {
+func Main(m *testing.M, open Opener) int {
 	location := os.Getenv(envLocation)
 	if location == "" {
 		return m.Run()
@@ -42,14 +46,26 @@ func Main(m *testing.M, open func(location string) (Store, error)) int {
 	return 0
 }
 
-// childMain writes rows with several callers and says on stdout what each was
-// told, when it was told.
-func childMain(location string, open func(location string) (Store, error)) error {
-	rows, err := strconv.Atoi(os.Getenv(envRows))
+func childMain(location string, open Opener) error {
+	lease, err := strconv.Atoi(os.Getenv(envLease))
 	if err != nil {
 		return err
 	}
-	s, err := open(location)
+	o := Opening{Lease: time.Duration(lease) * time.Millisecond, Fault: die(os.Getenv(envFault))}
+	s, err := open(location, o.whole())
+	if err != nil {
+		return err
+	}
+	if os.Getenv(envRows) == "" {
+		return errors.Join(obey(s, os.Stdin, os.Stdout), s.Close(context.Background()))
+	}
+	return writeMain(s)
+}
+
+// writeMain writes rows with several callers and says on stdout what each was
+// told, when it was told.
+func writeMain(s Store) error {
+	rows, err := strconv.Atoi(os.Getenv(envRows))
 	if err != nil {
 		return err
 	}
@@ -82,26 +98,39 @@ func write(s Store, caller string, rows int, say func(string)) error {
 
 func callName(caller string, i int) string { return caller + "_" + strconv.Itoa(i) }
 
-// child is a process that writes.
+// child is a process on the store.
 type child struct {
 	cmd    *exec.Cmd
+	in     io.WriteCloser // nil: it is not told what to do
 	out    *bufio.Scanner
 	stderr strings.Builder
 }
 
-// spawn starts a child, which is killed when the test ends.
+// spawn starts a child that writes. It is killed when the test ends.
 func spawn(tb testing.TB, location, name string, rows int) *child {
 	tb.Helper()
+	c := newChild(tb, location, Opening{})
+	c.cmd.Env = append(c.cmd.Env, envName+"="+name, envRows+"="+strconv.Itoa(rows))
+	c.start(tb)
+	return c
+}
+
+func newChild(tb testing.TB, location string, o Opening) *child {
+	tb.Helper()
 	c := &child{cmd: exec.CommandContext(tb.Context(), os.Args[0])}
-	c.cmd.Env = append(os.Environ(),
-		envLocation+"="+location, envName+"="+name, envRows+"="+strconv.Itoa(rows))
+	c.cmd.Env = append(os.Environ(), envLocation+"="+location,
+		envLease+"="+strconv.FormatInt(o.whole().Lease.Milliseconds(), 10))
 	c.cmd.Stderr = &c.stderr
+	return c
+}
+
+func (c *child) start(tb testing.TB) {
+	tb.Helper()
 	out, err := c.cmd.StdoutPipe()
 	must(tb, err)
 	c.out = bufio.NewScanner(out)
 	c.out.Split(wholeLines)
 	must(tb, c.cmd.Start())
-	return c
 }
 
 // hear returns the next thing that the child says.
@@ -143,6 +172,9 @@ func (c *child) reap(tb testing.TB) {
 	tb.Helper()
 	if err := c.cmd.Wait(); err == nil {
 		tb.Error("the child ended by itself")
+	}
+	if said := c.stderr.String(); said != "" {
+		tb.Errorf("the child did not die: %s", said)
 	}
 }
 

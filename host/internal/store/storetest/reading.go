@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -33,10 +31,9 @@ var reading = []test{
 	{"a query selects what it says", func(t trial) {
 		model := fill(t, t.Store, 1000)
 		for _, q := range queries() {
-			want := selectFrom(model, q)
-			got := collect(t, t.Store.Rows(t.Context(), q))
-			if !slices.Equal(want, got) {
-				t.Errorf("%+v: -want +got\n%s", q, cmp.Diff(want, got))
+			sameRows(t, selectFrom(model, q), collect(t, t.Store.Rows(t.Context(), q)))
+			if t.Failed() {
+				t.Fatalf("%+v", q)
 			}
 		}
 	}},
@@ -118,6 +115,10 @@ func queries() []ledger.Query {
 		{Run: "run_3"},
 		{Call: "call_77"},
 		{Principal: "principal_1"},
+		{Approval: "apr_call_44"},
+		{Host: "nothing"},
+		{Since: row("call_3").Ended},
+		{Until: row("call_5").Ended},
 		{Outcome: ledger.Refused},
 		{Kind: tool.ToolFailed},
 		{Tool: "nothing"},
@@ -145,7 +146,8 @@ func selectFrom(model []ledger.Row, q ledger.Query) []ledger.Row {
 	var rows []ledger.Row
 	for _, r := range model {
 		if r.Seq > q.After && is(q.Tool, r.Tool) && is(q.Adapter, r.Adapter) && is(q.Run, r.Run) &&
-			is(q.Call, r.Call) && is(q.Principal, r.Principal) &&
+			is(q.Call, r.Call) && is(q.Principal, r.Principal) && is(q.Approval, r.Approval) && is(q.Host, r.Host) &&
+			(q.Since.IsZero() || !r.Ended.Before(q.Since)) && (q.Until.IsZero() || r.Ended.Before(q.Until)) &&
 			is(string(q.Outcome), string(r.Outcome)) && is(string(q.Kind), string(r.Kind)) {
 			rows = append(rows, r)
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"iter"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,7 +31,6 @@ func row(call string) ledger.Row {
 	n := int64(h.Sum64() % 1_000_000)
 	started := time.UnixMicro(1_790_000_000_000_000 + n).UTC()
 	return ledger.Row{
-		Host:        "host_" + call,
 		Started:     started,
 		Ended:       started.Add(time.Duration(n) * time.Microsecond),
 		Call:        call,
@@ -53,6 +53,9 @@ func row(call string) ledger.Row {
 		Cost:        fmt.Sprintf("0.%06d", n),
 		Client:      "client " + call,
 		Protocol:    "2026-07-28",
+		Asked:       tool.DigestOf([]byte("asked" + call)),
+		Approval:    "apr_" + call,
+		DecidedBy:   "operator of " + call,
 	}
 }
 
@@ -84,6 +87,21 @@ func collect(tb testing.TB, seq iter.Seq2[ledger.Row, error]) []ledger.Row {
 	return rows
 }
 
+// sameRows fails unless rows are as they were given; the host is the store's.
+func sameRows(tb testing.TB, want, got []ledger.Row) {
+	tb.Helper()
+	got = slices.Clone(got)
+	for i := range got {
+		if got[i].Host == "" {
+			tb.Fatalf("row %d names no host", got[i].Seq)
+		}
+		got[i].Host = ""
+	}
+	if !slices.Equal(want, got) {
+		tb.Error("-want +got\n" + cmp.Diff(want, got))
+	}
+}
+
 func all(tb testing.TB, s Store) []ledger.Row {
 	tb.Helper()
 	return collect(tb, s.Rows(context.Background(), ledger.Query{}))
@@ -93,6 +111,10 @@ func openIntents(tb testing.TB, s Store) map[string]ledger.Row {
 	tb.Helper()
 	open := map[string]ledger.Row{}
 	for _, r := range collect(tb, s.Intents(context.Background())) {
+		if r.Host == "" {
+			tb.Fatalf("the intent of %s names no host", r.Call)
+		}
+		r.Host = ""
 		open[r.Call] = r
 	}
 	return open
@@ -105,7 +127,10 @@ func checkWhole(tb testing.TB, rows []ledger.Row) map[string]ledger.Row {
 	byCall := make(map[string]ledger.Row, len(rows))
 	for i, got := range rows {
 		want := row(got.Call)
-		want.Seq = int64(i) + 1
+		want.Seq, want.Host = int64(i)+1, got.Host
+		if got.Host == "" {
+			tb.Fatalf("row %d names no host", i+1)
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			tb.Fatalf("row %d: -want +got\n%s", i+1, diff)
 		}

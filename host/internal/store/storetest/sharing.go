@@ -65,9 +65,7 @@ var sharing = []test{
 			c.rest(t)
 			c.succeed(t)
 		}
-		s, err := t.Open(t.Fresh)
-		must(t, err)
-		t.Cleanup(func() { finish(t, s) })
+		s := t.open(t.Fresh, Opening{})
 		if got := checkWhole(t, all(t, s)); len(got) != 4*childCallers*rows {
 			t.Errorf("%d rows", len(got))
 		}
@@ -79,7 +77,7 @@ var sharing = []test{
 		names := numbered("opener", 8)
 		stores := make(chan Store, len(names))
 		wait := together(names, func(name string) error {
-			s, err := t.Open(t.Fresh)
+			s, err := t.Open(t.Fresh, Opening{}.whole())
 			if err != nil {
 				return err
 			}

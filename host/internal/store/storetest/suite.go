@@ -13,6 +13,7 @@ import (
 	"iter"
 	"testing"
 
+	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/store"
@@ -21,9 +22,15 @@ import (
 // Store is what a store can do.
 type Store interface {
 	executor.Journal
+	executor.Approvals
+	ledger.Source
 
-	// ID is chosen at random when the store is made.
+	// ID is chosen at random when the store is made, Host when it is opened.
 	ID() string
+	Host() string
+	// Approval and Approvals are for operators, who see everybody's.
+	Approval(ctx context.Context, id string) (*approval.Record, error)
+	Approvals(ctx context.Context, q approval.Query) iter.Seq2[*approval.Record, error]
 	// Rows yields what is selected, the oldest first; Tail goes on with what
 	// comes. Newest is the Seq of the newest row.
 	Rows(ctx context.Context, q ledger.Query) iter.Seq2[ledger.Row, error]
@@ -36,14 +43,14 @@ type Store interface {
 	Close(ctx context.Context) error
 }
 
-// Opened is a new, empty store and what the suite does to it.
+// Opened is a place for a new store and what the suite does to it.
 type Opened struct {
-	Store Store
-	// Location is what the function given to Main opens the same store by, and
-	// Fresh a location where no store is yet.
+	// Location is what Open, and the function given to Main, open the store by,
+	// and Fresh a location where no store is yet.
 	Location, Fresh string
-	// Open opens a store, as another process would.
-	Open func(location string) (Store, error)
+	// Open opens a store, as another process would. It makes one if there is
+	// none.
+	Open Opener
 	// Block holds up all writing, as another process's transaction would, until
 	// release. It is held for less than the time that writers wait for others.
 	Block func() (release func() error, err error)
@@ -51,7 +58,8 @@ type Opened struct {
 	Spoil func(tool string) error
 }
 
-// Run runs the suite. Open is called once a test; the suite closes the store.
+// Run runs the suite. Open is called once a test; the suite opens and closes the
+// store.
 func Run(t *testing.T, open func(t *testing.T) Opened) {
 	t.Helper()
 	for _, group := range []struct {
@@ -65,13 +73,22 @@ func Run(t *testing.T, open func(t *testing.T) Opened) {
 		{"following", following},
 		{"closing", closing},
 		{"sharing", sharing},
+		{"asking", asking},
+		{"deciding", deciding},
+		{"spending", spending},
+		{"awaiting", awaiting},
+		{"recovering", recovering},
+		{"stopping", stopping},
+		{"crashing", crashing},
+		{"chaining", chaining},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, test := range group.tests {
 				t.Run(test.name, func(t *testing.T) {
 					o := open(t)
-					t.Cleanup(func() { finish(t, o.Store) })
-					test.run(trial{T: t, Opened: o})
+					trial := trial{T: t, Opened: o}
+					trial.Store = trial.open(o.Location, Opening{})
+					test.run(trial)
 				})
 			}
 		})
@@ -88,12 +105,19 @@ type test struct {
 type trial struct {
 	*testing.T
 	Opened
+
+	Store Store
 }
 
 // again opens the store once more.
 func (t trial) again() Store {
 	t.Helper()
-	s, err := t.Open(t.Location)
+	return t.open(t.Location, Opening{})
+}
+
+func (t trial) open(location string, o Opening) Store {
+	t.Helper()
+	s, err := t.Open(location, o.whole())
 	if err != nil {
 		t.Fatal(err)
 	}

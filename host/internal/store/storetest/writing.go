@@ -31,9 +31,7 @@ var writing = []test{
 		}
 		must(t, t.Store.End(t.Context(), executor.Record{Row: want}))
 		want.Seq = 1
-		if diff := cmp.Diff([]ledger.Row{want}, all(t, t.Store)); diff != "" {
-			t.Error("-want +got\n" + diff)
-		}
+		sameRows(t, []ledger.Row{want}, all(t, t.Store))
 	}},
 	{"times are kept in UTC to the microsecond", func(t trial) {
 		rec := record("a")

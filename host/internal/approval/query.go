@@ -1,0 +1,15 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package approval
+
+// Query selects approvals. The zero Query selects all.
+type Query struct {
+	// Status, if not empty, selects what is in it at the moment, by the store's
+	// clock.
+	Status Status
+	// Mode, Principal, Run, Call, Tool and Adapter, if not empty, select equal
+	// ones.
+	Mode                                Mode
+	Principal, Run, Call, Tool, Adapter string
+}

@@ -1,0 +1,438 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package spool_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/toolwharf/toolwharf/host/internal/executor"
+	"github.com/toolwharf/toolwharf/host/internal/ledger"
+	"github.com/toolwharf/toolwharf/host/internal/store"
+	"github.com/toolwharf/toolwharf/host/internal/store/spool"
+	"github.com/toolwharf/toolwharf/host/internal/store/sqlite"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+func TestRowsThatTheStoreRefusesAreGivenToItLater(t *testing.T) {
+	f := newFixture(t, "host_A")
+	ctx := t.Context()
+	check(t, f.Begin(ctx, begun("a")))
+	f.refuse(before)
+	for _, call := range []string{"a", "b", "c"} {
+		if err := f.End(ctx, ended(call)); !errors.Is(err, spool.ErrSpooled) || !errors.Is(err, errRefused) {
+			t.Fatalf("%s: %v", call, err)
+		}
+	}
+	if err := f.Begin(ctx, begun("d")); !errors.Is(err, spool.ErrWaiting) || !errors.Is(err, errRefused) {
+		t.Fatalf("a call with effects began: %v", err)
+	}
+	read := begun("read")
+	read.Durable = false
+	check(t, f.Begin(ctx, read))
+	f.refuse(nothing)
+	check(t, f.Begin(ctx, begun("d")))
+	rows := f.rows(t)
+	if got := calls(rows); !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("rows %v", got)
+	}
+	for _, r := range rows {
+		if want := ended(r.Call); r.Late || !r.Ended.Equal(want.Ended) || !r.Started.Equal(want.Started) || r.Detail != want.Detail {
+			t.Errorf("row %+v", r)
+		}
+	}
+	if got := f.files(t); len(got) != 0 {
+		t.Errorf("left: %v", got)
+	}
+}
+
+func TestTheBackgroundGivesTheStoreWhatWaits(t *testing.T) {
+	f := newFixture(t, "host_A")
+	f.refuse(before)
+	if err := f.End(t.Context(), ended("a")); !errors.Is(err, spool.ErrSpooled) {
+		t.Fatal(err)
+	}
+	f.refuse(nothing)
+	until(t, func() bool { return len(f.rows(t)) == 1 })
+}
+
+func TestARowThatWasWrittenBeforeItsAnswerWasLostIsNotThereTwice(t *testing.T) {
+	f := newFixture(t, "host_A")
+	f.refuse(before)
+	for _, call := range []string{"a", "b", "c"} {
+		if err := f.End(t.Context(), ended(call)); !errors.Is(err, spool.ErrSpooled) {
+			t.Fatal(err)
+		}
+	}
+	for range 3 { // the first row goes in, and nobody is told
+		f.refuse(after)
+		if err := f.Begin(t.Context(), begun("d")); !errors.Is(err, spool.ErrWaiting) {
+			t.Fatal(err)
+		}
+	}
+	f.refuse(nothing)
+	check(t, f.Begin(t.Context(), begun("d")))
+	if got := calls(f.rows(t)); !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("rows %v", got)
+	}
+}
+
+func TestRowsThatTheStoreHadAcceptedAreSpooledToo(t *testing.T) {
+	f := newFixture(t, "host_A")
+	check(t, f.store.Close(t.Context()))
+	for _, rec := range []executor.Record{ended("a"), {Row: ended("b").Row, Behind: true}} {
+		if err := f.End(t.Context(), rec); !errors.Is(err, spool.ErrSpooled) || !errors.Is(err, store.ErrClosed) {
+			t.Errorf("got %v", err)
+		}
+	}
+	f.Spill(ended("c").Row, errRefused)
+	g := f.next(t, "host_B") // A has ended, and left this
+	if got := calls(g.rows(t)); !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("rows %v", got)
+	}
+}
+
+func TestAStoreThatIsLockedLosesNoRow(t *testing.T) {
+	f := newFixture(t, "host_A")
+	const n = 60
+	f.lock(t, func() {
+		for i := range n {
+			rec := ended(fmt.Sprint("call_", i))
+			rec.Behind = i%2 == 0
+			if err := f.End(t.Context(), rec); err != nil && !errors.Is(err, spool.ErrSpooled) {
+				t.Error(err)
+			}
+		}
+		until(t, func() bool { return f.store.Health().Queued == 0 })
+	})
+	check(t, f.Begin(t.Context(), begun("next")))
+	f.exactly(t, n)
+}
+
+func TestTheRowsOfALivingHostAreItsOwn(t *testing.T) {
+	f := newFixture(t, "host_A")
+	f.refuse(before)
+	if err := f.End(t.Context(), ended("a")); !errors.Is(err, spool.ErrSpooled) {
+		t.Fatal(err)
+	}
+	g := f.next(t, "host_B")
+	check(t, g.Begin(t.Context(), begun("b")))
+	if got := g.rows(t); len(got) != 0 {
+		t.Errorf("rows %v", got)
+	}
+	check(t, f.store.Close(t.Context()))
+	h := f.next(t, "host_C")
+	if got := calls(h.rows(t)); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("rows %v", got)
+	}
+}
+
+func TestTheOutcomeOfACallThatWasReportedAsLostIsLate(t *testing.T) {
+	f := newFixture(t, "host_A")
+	check(t, f.Begin(t.Context(), begun("a")))
+	f.refuse(before)
+	if err := f.End(t.Context(), ended("a")); !errors.Is(err, spool.ErrSpooled) {
+		t.Fatal(err)
+	}
+	check(t, f.store.Close(t.Context()))
+	rows := f.next(t, "host_B").rows(t)
+	if len(rows) != 2 || rows[0].Outcome != ledger.Unknown || rows[1].Outcome != ledger.OK || !rows[1].Late {
+		t.Errorf("rows %+v", rows)
+	}
+}
+
+func TestHalfALineIsKeptForPeopleAndTheRestIsRead(t *testing.T) {
+	f := newFixture(t, "host_A")
+	f.refuse(before)
+	for _, call := range []string{"a", "b"} {
+		if err := f.End(t.Context(), ended(call)); !errors.Is(err, spool.ErrSpooled) {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(f.dir, f.files(t)[0])
+	whole, err := os.ReadFile(path)
+	check(t, err)
+	cut := len(whole) - 20
+	check(t, os.Truncate(path, int64(cut)))
+	f.refuse(before)
+	if err := f.End(t.Context(), ended("c")); !errors.Is(err, spool.ErrSpooled) { // after half a line
+		t.Fatal(err)
+	}
+	f.refuse(nothing)
+	check(t, f.Begin(t.Context(), begun("d")))
+	if got := calls(f.rows(t)); !slices.Equal(got, []string{"a", "c"}) {
+		t.Errorf("rows %v", got)
+	}
+	bad, err := os.ReadFile(filepath.Join(f.dir, "host_A.bad"))
+	check(t, err)
+	half := whole[bytes.IndexByte(whole, '\n')+1 : cut]
+	if !bytes.Equal(bad, append(half, '\n')) {
+		t.Errorf("kept: %q, want %q", bad, half)
+	}
+	if !strings.Contains(f.log.String(), "lines that are no rows") {
+		t.Error("nobody was told")
+	}
+}
+
+func TestManyCallersLoseAndDoubleNothingWhileTheStoreComesAndGoes(t *testing.T) {
+	f := newFixture(t, "host_A")
+	const callers, each = 8, 60
+	stop := make(chan struct{})
+	var toggling sync.WaitGroup
+	toggling.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				f.refuse(nothing)
+				return
+			default:
+				f.refuse(mode(i % 3))
+				time.Sleep(time.Millisecond)
+			}
+		}
+	})
+	// Another host takes this one for dead, and flushes under its hands.
+	other, err := spool.New(f.dir, spool.Options{
+		Host: "host_B", Floor: -1, Alive: func(context.Context, string) (bool, error) { return false, nil },
+	})
+	check(t, err)
+	other.Start(t.Context(), f.store)
+	var wg sync.WaitGroup
+	for c := range callers {
+		wg.Go(func() {
+			for i := range each {
+				err := f.End(t.Context(), ended(fmt.Sprintf("call_%d_%d", c, i)))
+				if err != nil && !errors.Is(err, spool.ErrSpooled) {
+					t.Error(err)
+				}
+				if i%10 == 0 {
+					_ = other.Begin(t.Context(), begun(fmt.Sprintf("other_%d_%d", c, i))) // flushes, or says that it cannot
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(stop)
+	toggling.Wait()
+	check(t, f.Begin(t.Context(), begun("last")))
+	check(t, other.Stop(t.Context()))
+	f.exactly(t, callers*each)
+}
+
+func TestACallWithEffectsNeedsSpaceOnTheDisk(t *testing.T) {
+	for floor, want := range map[int64]error{1 << 62: spool.ErrFloor, -1: nil, 1: nil} {
+		j, err := spool.New(t.TempDir(), spool.Options{Host: "host_A", Floor: floor})
+		check(t, err)
+		j.Start(t.Context(), accepting{})
+		if err := j.Begin(t.Context(), begun("a")); !errors.Is(err, want) {
+			t.Errorf("floor %d: %v", floor, err)
+		}
+		read := begun("a")
+		read.Durable = false
+		check(t, j.Begin(t.Context(), read))
+		check(t, j.End(t.Context(), ended("a")))
+		check(t, j.Stop(t.Context()))
+	}
+}
+
+func TestWhatCouldNeverBeRightIsNotSpooled(t *testing.T) {
+	f := newFixture(t, "host_A")
+	rec := ended("a")
+	rec.Detail = strings.Repeat("x", store.MaxRow+1)
+	if err := f.End(t.Context(), rec); !errors.Is(err, store.ErrTooLarge) || errors.Is(err, spool.ErrSpooled) {
+		t.Errorf("got %v", err)
+	}
+	check(t, f.Begin(t.Context(), begun("b")))
+}
+
+// accepting is a journal without a store.
+type accepting struct{}
+
+func (accepting) Begin(context.Context, executor.Intent) error { return nil }
+func (accepting) End(context.Context, executor.Record) error   { return nil }
+
+// fixture is a spool before a store that can be made to refuse.
+type fixture struct {
+	*spool.Journal
+
+	dir, path string
+	store     *sqlite.Store
+	faulty    *faulty
+	log       *buffer
+}
+
+func newFixture(t *testing.T, host string) *fixture {
+	t.Helper()
+	return open(t, host, t.TempDir(), filepath.Join(t.TempDir(), "x.db"))
+}
+
+// next is another host in the same place.
+func (f *fixture) next(t *testing.T, host string) *fixture {
+	t.Helper()
+	return open(t, host, f.dir, f.path)
+}
+
+func open(t *testing.T, host, dir, path string) *fixture {
+	t.Helper()
+	f := &fixture{dir: dir, path: path, log: new(buffer)}
+	alive := func(ctx context.Context, host string) (bool, error) { return f.store.Alive(ctx, host) }
+	var err error
+	f.Journal, err = spool.New(dir, spool.Options{
+		Host: host, Floor: -1, Alive: alive, Log: slog.New(slog.NewTextHandler(f.log, nil)),
+	})
+	check(t, err)
+	f.store, err = sqlite.Open(t.Context(), path, sqlite.Options{Host: host, Busy: 100 * time.Millisecond, Spill: f.Spill})
+	check(t, err)
+	f.faulty = &faulty{Journal: f.store}
+	f.Start(t.Context(), f.faulty)
+	t.Cleanup(func() {
+		_ = f.Stop(context.Background()) // a test may have closed the store, or left it broken
+		check(t, f.store.Close(context.Background()))
+	})
+	return f
+}
+
+func (f *fixture) refuse(m mode) { f.faulty.mode.Store(int32(m)) }
+
+// lock keeps the store from writing while do runs.
+func (f *fixture) lock(t *testing.T, do func()) {
+	t.Helper()
+	release, err := lockFile(f.path)
+	check(t, err)
+	do()
+	check(t, release())
+}
+
+func (f *fixture) rows(t *testing.T) (rows []ledger.Row) {
+	t.Helper()
+	for r, err := range f.store.Rows(t.Context(), ledger.Query{}) {
+		check(t, err)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func (f *fixture) files(t *testing.T) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(f.dir)
+	check(t, err)
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// exactly fails unless there are n rows, each once.
+func (f *fixture) exactly(t *testing.T, n int) {
+	t.Helper()
+	names := calls(f.rows(t))
+	slices.Sort(names)
+	if got := len(slices.Compact(slices.Clone(names))); got != n || len(names) != n {
+		t.Errorf("%d rows of %d calls, want %d", len(names), got, n)
+	}
+	if left := f.files(t); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// mode is how a journal fails.
+type mode int32
+
+const (
+	nothing mode = iota
+	before       // without writing
+	after        // the next one, after it was written
+)
+
+var errRefused = errors.New("refused")
+
+type faulty struct {
+	executor.Journal
+
+	mode atomic.Int32
+}
+
+func (f *faulty) End(ctx context.Context, rec executor.Record) error {
+	switch mode(f.mode.Load()) {
+	case before:
+		return errRefused
+	case after:
+		if rec.Once != "" { // else the row has no name, and cannot be told from another
+			if err := f.Journal.End(ctx, rec); err != nil {
+				return err
+			}
+		}
+		return errRefused
+	default:
+		return f.Journal.End(ctx, rec)
+	}
+}
+
+func row(call string) ledger.Row {
+	started := time.UnixMicro(1_790_000_000_000_000).UTC()
+	return ledger.Row{
+		Started: started, Call: call, Principal: "stdio/local/ann", Op: tool.OpTool, Tool: "orders_delete",
+		Adapter: "orders", Effects: tool.Destructive, Spec: tool.DigestOf([]byte("spec")),
+	}
+}
+
+func begun(call string) executor.Intent { return executor.Intent{Row: row(call), Durable: true} }
+
+func ended(call string) executor.Record {
+	r := row(call)
+	r.Ended, r.Outcome, r.Attempt, r.Detail = r.Started.Add(time.Second), ledger.OK, 1, "two\nlines\x00\u2028"
+	return executor.Record{Row: r}
+}
+
+func calls(rows []ledger.Row) (names []string) {
+	for _, r := range rows {
+		names = append(names, r.Call)
+	}
+	return names
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func until(t *testing.T, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it never happened")
+		}
+	}
+}
+
+// buffer may be written and read at once.
+type buffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
