@@ -14,72 +14,110 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/app"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
-	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 func (p *program) ledger() *cobra.Command {
 	c := &cobra.Command{
-		Use: "ledger", Short: "Read the record of every call",
+		Use: "ledger", Short: "Read and verify the record of every call",
 		Long: "Ledger reads the store of this configuration, whether or not a host runs.",
 	}
-	c.AddCommand(p.ledgerTail())
+	c.AddCommand(p.ledgerTail(), p.ledgerQuery(), p.ledgerVerify(), p.ledgerExport(), p.ledgerPrune())
 	return c
 }
 
 func (p *program) ledgerTail() *cobra.Command {
 	var (
-		q      ledger.Query
+		f      filter
 		follow bool
 		wide   bool
-		kind   string
-		ended  string
 	)
 	c := &cobra.Command{
 		Use: "tail", Short: "Show the newest calls", Args: cobra.NoArgs,
 		Example: "  toolwharf ledger tail\n  toolwharf ledger tail -f --tool shop_query\n  toolwharf ledger tail -n 100 --json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, err := p.load(p.quietLog(c))
+			q, err := f.query()
 			if err != nil {
 				return err
 			}
-			reader, err := app.OpenLedger(c.Context(), cfg)
-			if errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("no store at %s yet: nothing was recorded", app.StorePath(cfg))
-			}
-			if err != nil {
-				return err //nolint:wrapcheck // it names the store
-			}
-			defer func() { _ = reader.Close() }()
-			q.Kind, q.Outcome = tool.Kind(kind), ledger.Outcome(ended)
-			rows := reader.Rows(c.Context(), q)
-			if follow {
-				rows = reader.Tail(c.Context(), q)
-			}
-			for row, err := range rows {
-				if err != nil {
-					if follow && errors.Is(err, context.Canceled) {
+			return p.withLedger(c, func(reader app.LedgerReader) error {
+				if !follow {
+					return p.showRows(c, reader, q, wide)
+				}
+				for row, err := range reader.Tail(c.Context(), q) {
+					if errors.Is(err, context.Canceled) {
 						return nil
 					}
-					return fmt.Errorf("ledger: %w", err)
+					if err == nil {
+						err = p.showRow(c.OutOrStdout(), row, wide)
+					}
+					if err != nil {
+						return fmt.Errorf("ledger: %w", err)
+					}
 				}
-				if err := p.showRow(c.OutOrStdout(), row, wide); err != nil {
-					return fmt.Errorf("output: %w", err)
-				}
-			}
-			return nil
+				return nil
+			})
 		},
 	}
-	f := c.Flags()
-	f.IntVarP(&q.Last, "last", "n", 20, "how many of the newest rows; 0 is all")
-	f.BoolVarP(&follow, "follow", "f", false, "go on with new rows as they come")
-	f.BoolVarP(&wide, "wide", "w", false, "show every column")
-	f.StringVar(&q.Tool, "tool", "", "only calls of this tool")
-	f.StringVar(&q.Adapter, "adapter", "", "only calls of this adapter")
-	f.StringVar(&q.Principal, "principal", "", "only calls by this principal")
-	f.StringVar(&q.Run, "run", "", "only calls of this run")
-	f.StringVar(&ended, "outcome", "", "only calls that ended so: ok, refused, failed, pending, unknown")
-	f.StringVar(&kind, "kind", "", "only calls with this error kind")
+	f.bind(c)
+	flags := c.Flags()
+	flags.IntVarP(&f.q.Last, "last", "n", 20, "how many of the newest rows; 0 is all")
+	flags.BoolVarP(&follow, "follow", "f", false, "go on with new rows as they come")
+	flags.BoolVarP(&wide, "wide", "w", false, "show every column")
 	return c
+}
+
+func (p *program) ledgerQuery() *cobra.Command {
+	var (
+		f    filter
+		wide bool
+	)
+	c := &cobra.Command{
+		Use: "query", Short: "Show the calls that filters select, the oldest first", Args: cobra.NoArgs,
+		Example: "  toolwharf ledger query --since 24h --outcome refused\n" +
+			"  toolwharf ledger query --approval apr_BWJ4VHSZSUNGPYOQTVKEIVRDQ4 --wide\n" +
+			"  toolwharf ledger query --since 2026-10-01 --until 2026-10-02 --json",
+		RunE: func(c *cobra.Command, _ []string) error {
+			q, err := f.query()
+			if err != nil {
+				return err
+			}
+			return p.withLedger(c, func(reader app.LedgerReader) error { return p.showRows(c, reader, q, wide) })
+		},
+	}
+	f.bind(c)
+	flags := c.Flags()
+	flags.IntVarP(&f.q.Last, "last", "n", 0, "how many of the newest rows; 0 is all")
+	flags.BoolVarP(&wide, "wide", "w", false, "show every column")
+	return c
+}
+
+// withLedger calls f with the ledger of the configuration.
+func (p *program) withLedger(c *cobra.Command, f func(app.LedgerReader) error) error {
+	cfg, err := p.load(p.quietLog(c))
+	if err != nil {
+		return err
+	}
+	reader, err := app.OpenLedger(c.Context(), cfg)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("no store at %s yet: nothing was recorded", app.StorePath(cfg))
+	}
+	if err != nil {
+		return err //nolint:wrapcheck // it names the store
+	}
+	defer func() { _ = reader.Close() }()
+	return f(reader)
+}
+
+func (p *program) showRows(c *cobra.Command, reader app.LedgerReader, q ledger.Query, wide bool) error {
+	for row, err := range reader.Rows(c.Context(), q) {
+		if err == nil {
+			err = p.showRow(c.OutOrStdout(), row, wide)
+		}
+		if err != nil {
+			return fmt.Errorf("ledger: %w", err)
+		}
+	}
+	return nil
 }
 
 func (p *program) showRow(w io.Writer, row ledger.Row, wide bool) error {

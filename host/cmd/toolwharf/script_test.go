@@ -14,7 +14,8 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"toolwharf": 
 // TestScripts runs what users type, in testdata/script.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir:  "testdata/script",
+		Cmds: commands(),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir+"/home")
 			return nil

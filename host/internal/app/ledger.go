@@ -5,7 +5,11 @@ package app
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"iter"
+	"path/filepath"
 
 	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
@@ -14,6 +18,8 @@ import (
 
 // LedgerReader reads the ledger of a store, whether or not a host runs.
 type LedgerReader interface {
+	ledger.Source
+
 	Rows(context.Context, ledger.Query) iter.Seq2[ledger.Row, error]
 	// Tail is Rows and then each new row as it comes, until ctx ends.
 	Tail(context.Context, ledger.Query) iter.Seq2[ledger.Row, error]
@@ -24,4 +30,47 @@ type LedgerReader interface {
 // fs.ErrNotExist if there is no store yet.
 func OpenLedger(ctx context.Context, c *config.Config) (LedgerReader, error) {
 	return sqlite.OpenReader(ctx, StorePath(c)) //nolint:wrapcheck // it names the store
+}
+
+// LedgerKeyPath is where the key lies with which the hosts of a configuration
+// sign the ledger. The public half is beside it, with ".pub".
+func LedgerKeyPath(c *config.Config) string { return filepath.Join(c.State, "ledger.key") }
+
+// DigestKeyPath is where the key of the ledger's digests of arguments lies.
+func DigestKeyPath(c *config.Config) string { return filepath.Join(c.State, "digest.key") }
+
+// LedgerVerifier knows the public keys in the files, or, if there are none, that
+// of the configuration.
+func LedgerVerifier(c *config.Config, files []string) (*ledger.Verifier, error) {
+	if len(files) == 0 {
+		files = []string{LedgerKeyPath(c)}
+	}
+	v, err := ledger.LoadVerifier(files...)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w; give the public key of the host that signed with --key", err)
+	}
+	return v, err //nolint:wrapcheck // it names the file
+}
+
+// ErrNoRetention is a store that does not remove rows yet.
+var ErrNoRetention = errors.New("this store does not remove rows yet")
+
+// PruneLedger removes old rows; r has no Signer and no Trust yet: they are those
+// of the configuration. It returns how many rows it has removed.
+func PruneLedger(ctx context.Context, c *config.Config, r ledger.Retention) (int64, error) {
+	reader, err := OpenLedger(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = reader.Close() }()
+	store, ok := reader.(ledger.Pruner)
+	if !ok {
+		return 0, ErrNoRetention
+	}
+	if r.Signer, err = ledger.LoadOrCreateSigner(LedgerKeyPath(c)); err != nil {
+		return 0, err //nolint:wrapcheck // it names the file
+	}
+	r.Trust.Keys = ledger.NewVerifier(r.Signer.Public())
+	r.By = "operator/" + localUser()
+	return ledger.Prune(ctx, store, r) //nolint:wrapcheck // it says what
 }
