@@ -16,6 +16,10 @@ import (
 // patienceOfCalls is how long a call waits for an adapter that starts.
 const patienceOfCalls = 5 * time.Second
 
+// noticed is how long after a failed call an instance is taken to be ending: the
+// end of a process is known a moment later than that of its connection.
+const noticed = time.Second
+
 // Run runs an attempt on this instance. If the instance died, a call that was
 // not sent, or that only reads, is sent once more, to the next one: anything
 // else might happen twice.
@@ -29,7 +33,7 @@ func (r *running) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, error
 		if !errors.As(err, &e) || e.Kind != tool.AdapterUnavailable || ctx.Err() != nil {
 			return nil, err //nolint:wrapcheck // a *tool.Error
 		}
-		if e.Sent && a.Spec.Effects.Effective() != tool.ReadOnly {
+		if e.Sent && a.Spec.Effects.Effective() != tool.ReadOnly || !r.ending(ctx) {
 			return nil, e
 		}
 		again := *a
@@ -40,28 +44,33 @@ func (r *running) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, error
 	if err != nil {
 		return nil, err
 	}
+	defer next.guests.Done()
 	return next.instance.Run(ctx, a) //nolint:wrapcheck // a *tool.Error
 }
 
+// ending reports whether the instance has ended, or does so in a moment.
+func (r *running) ending(ctx context.Context) bool {
+	moment := time.NewTimer(noticed)
+	defer moment.Stop()
+	select {
+	case <-r.instance.Done():
+		return true
+	case <-moment.C:
+	case <-ctx.Done():
+	}
+	return r.ended()
+}
+
 // await waits for an instance other than the dead one that declares exactly
-// what was judged.
+// what was judged. The call is a guest of it, and must leave.
 func (l *Life) await(ctx context.Context, dead *running, a *tool.Attempt) (*running, *tool.Error) {
 	patience := time.NewTimer(patienceOfCalls)
 	defer patience.Stop()
 	for {
-		l.mu.Lock()
-		cur, status, changed := l.current, l.status, l.changed
-		var digest tool.Digest
-		if cur != nil {
-			digest = cur.specs[a.Spec.Name]
-		}
-		l.mu.Unlock()
+		next, status, changed, err := l.next(dead, a)
 		switch {
-		case cur != nil && cur != dead && !cur.ended():
-			if digest != a.Spec.Digest {
-				return nil, l.unavailable("the tool has changed; list the tools again", 0)
-			}
-			return cur, nil
+		case next != nil || err != nil:
+			return next, err
 		case status.State == adapter.Starting, status.State == adapter.Ready: // Ready: its end was not noticed yet
 		case status.Retry != nil:
 			return nil, l.unavailable("it is "+string(status.State), max(time.Until(*status.Retry), time.Second))
@@ -76,6 +85,23 @@ func (l *Life) await(ctx context.Context, dead *running, a *tool.Attempt) (*runn
 			return nil, tool.Interrupted(ctx, "adapter "+l.config.Name+" was starting")
 		}
 	}
+}
+
+// next is the instance that serves in the place of the dead one, if there is
+// one; else where the adapter is, and a channel that is closed at the next
+// change.
+func (l *Life) next(dead *running, a *tool.Attempt) (*running, adapter.Status, <-chan struct{}, *tool.Error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	cur := l.current
+	if cur == nil || cur == dead || cur.ended() {
+		return nil, l.status, l.changed, nil
+	}
+	if cur.specs[a.Spec.Name] != a.Spec.Digest {
+		return nil, l.status, l.changed, l.unavailable("the tool has changed; list the tools again", 0)
+	}
+	cur.guests.Add(1)
+	return cur, l.status, l.changed, nil
 }
 
 func (l *Life) unavailable(why string, retry time.Duration) *tool.Error {

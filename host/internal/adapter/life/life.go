@@ -155,12 +155,38 @@ func (l *Life) run() {
 		l.mu.Lock()
 		w := l.wanted
 		l.mu.Unlock()
+		if cur != nil && cur.ended() {
+			l.crashed(cur)
+			l.discard(cur)
+			if w.digest != cur.digest {
+				// Another one is wanted, and nothing serves any more: it is
+				// tried at once, whatever came of it before.
+				rest()
+				failed = tool.Digest{}
+			} else {
+				if last != w.digest {
+					temper, last = newTemper(), w.digest
+				}
+				delay, again := temper.crashed(time.Since(cur.since), cur.desired.Limits.Restarts)
+				if delay > 0 {
+					retry = time.NewTimer(delay)
+					retryAt = retry.C
+				}
+				if delay > 0 || !again {
+					failed = w.digest
+					l.pause(delay)
+				}
+			}
+			// The dead one stays in the registry, so that its tools stay listed
+			// and calls of them wait for the next.
+			cur = nil
+		}
 		switch {
 		case w.stop:
 			rest()
 			l.leave(cur, adapter.Stopped, "")
 			l.drains.Wait()
-			l.update(func(s *adapter.Status) { s.State = adapter.Stopped })
+			l.update(func(s *adapter.Status) { s.State, s.PID, s.Tools, s.Retry = adapter.Stopped, 0, 0, nil })
 			return
 		case w.desired == nil && w.reason == "": // nothing was said yet
 		case w.desired == nil:
@@ -168,9 +194,14 @@ func (l *Life) run() {
 			last, failed = tool.Digest{}, tool.Digest{}
 			l.leave(cur, adapter.Waiting, w.reason)
 			cur = nil
-		case cur != nil && cur.digest == w.digest && !cur.ended():
-		case w.digest == failed && retryAt != nil: // it is not time yet
+		case cur != nil && cur.digest == w.digest:
+			if !failed.IsZero() { // another one was wanted meanwhile
+				rest()
+				failed = tool.Digest{}
+				l.resume(cur)
+			}
 		case w.digest == failed && temper.quarantined():
+		case w.digest == failed && retryAt != nil: // it is not time yet
 		default:
 			if w.digest != last {
 				temper, last = newTemper(), w.digest
@@ -182,16 +213,12 @@ func (l *Life) run() {
 				break
 			}
 			failed = w.digest
-			if cur != nil && cur.ended() {
-				cur = nil
-			}
-			if delay, again := temper.failed(err); again {
+			delay, again := temper.failed(err)
+			if again {
 				retry = time.NewTimer(delay)
 				retryAt = retry.C
-				l.failed(w, cur, err, delay)
-			} else {
-				l.failed(w, cur, err, 0)
 			}
+			l.failed(w, cur, err, delay)
 			continue // what is wanted may have changed meanwhile
 		}
 		var ended <-chan struct{}
@@ -206,25 +233,29 @@ func (l *Life) run() {
 		case u := <-updates:
 			l.refresh(cur, u)
 		case <-ended:
-			l.crashed(cur)
-			delay, again := temper.crashed(time.Since(cur.since), cur.desired.Limits.Restarts)
-			l.discard(cur)
-			switch {
-			case !again:
-				failed = cur.digest
-				l.update(func(s *adapter.Status) { s.State = adapter.Quarantined })
-			case delay > 0:
-				failed = cur.digest
-				retry = time.NewTimer(delay)
-				retryAt = retry.C
-				at := time.Now().Add(delay)
-				l.update(func(s *adapter.Status) { s.State, s.Retry = adapter.BackingOff, &at })
-			}
-			// The dead one stays in the registry, so that its tools stay listed
-			// and calls of them wait for the next.
-			cur = nil
 		}
 	}
+}
+
+// pause says that an instance crashed too often to be started again at once;
+// without a delay, that it will not be.
+func (l *Life) pause(delay time.Duration) {
+	l.update(func(s *adapter.Status) {
+		s.State = adapter.Quarantined
+		if delay > 0 {
+			at := time.Now().Add(delay)
+			s.State, s.Retry = adapter.BackingOff, &at
+		}
+	})
+}
+
+// resume says that what runs is what is wanted again.
+func (l *Life) resume(cur *running) {
+	l.update(func(s *adapter.Status) {
+		d := cur.desired
+		s.Plugin, s.Path, s.Prefix = d.Program.Plugin, d.Program.Path, d.Prefix
+		s.Cause, s.Retry = "", nil
+	})
 }
 
 // failed says that a start came to nothing.
@@ -234,6 +265,11 @@ func (l *Life) failed(w wanted, cur *running, err error, delay time.Duration) {
 	l.update(func(s *adapter.Status) {
 		s.Tried = true
 		s.Cause = err.Error()
+		s.Retry = nil
+		if delay > 0 {
+			at := time.Now().Add(delay)
+			s.Retry = &at
+		}
 		if cur != nil { // the old one serves on
 			s.State = adapter.Ready
 			s.Cause = "the new version did not start, the old one serves on: " + s.Cause
@@ -242,7 +278,6 @@ func (l *Life) failed(w wanted, cur *running, err error, delay time.Duration) {
 		s.PID, s.Version = 0, ""
 		var refused *adapter.StartError
 		var needs *adapter.NeedsConfigError
-		s.Retry = nil
 		switch {
 		case errors.As(err, &needs):
 			s.State = adapter.Waiting
@@ -252,10 +287,6 @@ func (l *Life) failed(w wanted, cur *running, err error, delay time.Duration) {
 			s.State = adapter.BackingOff
 		default:
 			s.State = adapter.Quarantined
-		}
-		if delay > 0 {
-			at := time.Now().Add(delay)
-			s.Retry = &at
 		}
 	})
 }

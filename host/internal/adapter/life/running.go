@@ -6,6 +6,7 @@ package life
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
@@ -32,6 +33,10 @@ type running struct {
 	since    time.Time
 	specs    map[string]tool.Digest // by public name; guarded by life.mu
 	retired  <-chan struct{}        // of what it replaced
+	// guests are calls that came over from a dead instance: what they hold in
+	// the registry is that one, and not this. One is added only while this is
+	// life.current, with life.mu held.
+	guests sync.WaitGroup
 }
 
 // update is the next catalogue, or why there will be none.
@@ -56,7 +61,7 @@ func (l *Life) start(w wanted, old *running) (*running, error) {
 	l.update(func(s *adapter.Status) {
 		s.Plugin, s.Path, s.Prefix = d.Program.Plugin, d.Program.Path, d.Prefix
 		if old == nil || old.ended() {
-			s.State, s.PID = adapter.Starting, 0
+			s.State, s.PID, s.Retry = adapter.Starting, 0, nil
 		}
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), d.Limits.StartTimeout)
@@ -198,11 +203,17 @@ func (l *Life) crashed(r *running) {
 // retire drains what is not wanted any more, once no call holds it.
 func (l *Life) retire(r *running, free <-chan struct{}) {
 	r.cancel()
+	quiet := make(chan struct{})
+	go func() {
+		defer close(quiet)
+		<-free
+		r.guests.Wait()
+	}()
 	l.drains.Go(func() {
 		patience := time.NewTimer(r.desired.Limits.Timeout + drainTime)
 		defer patience.Stop()
 		select {
-		case <-free:
+		case <-quiet:
 		case <-r.instance.Done():
 		case <-patience.C:
 			l.config.Log.Warn("calls hold on to an adapter that is drained", "adapter", l.config.Name)
@@ -228,6 +239,7 @@ func (l *Life) discard(r *running) { l.drains.Go(func() { l.end(r) }) }
 func (l *Life) leave(r *running, state adapter.State, cause string) {
 	l.mu.Lock()
 	offered := l.current != nil
+	l.current = nil // no call comes over any more
 	l.mu.Unlock()
 	if r != nil {
 		l.update(func(s *adapter.Status) { s.State = adapter.Draining })
@@ -245,7 +257,6 @@ func (l *Life) leave(r *running, state adapter.State, cause string) {
 		return // once the drains are over
 	}
 	l.update(func(s *adapter.Status) {
-		l.current = nil
 		s.State, s.Cause, s.Tools, s.PID, s.Tried, s.Retry, s.Notes = state, cause, 0, 0, true, nil, nil
 	})
 }

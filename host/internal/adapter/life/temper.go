@@ -5,6 +5,7 @@ package life
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -13,8 +14,8 @@ import (
 )
 
 const (
-	// calm is how long an instance must have lived for its crash to be the
-	// first again.
+	// calm is how long a crash counts, and how long an instance must have
+	// lived for all that was before it to be forgotten.
 	calm = time.Minute
 	// patience is how often a start is tried again, with growing pauses,
 	// before it is given up.
@@ -25,8 +26,9 @@ const (
 
 // temper decides whether and when an adapter that failed is started again.
 type temper struct {
-	crashes, failures int
-	pauses            *backoff.ExponentialBackOff
+	recent   []time.Time // crashes within calm
+	failures int
+	pauses   *backoff.ExponentialBackOff
 }
 
 func newTemper() *temper {
@@ -41,8 +43,10 @@ func (t *temper) crashed(lived time.Duration, restarts int) (pause time.Duration
 	if lived >= calm {
 		*t = *newTemper()
 	}
-	t.crashes++
-	if t.crashes <= restarts {
+	now := time.Now()
+	t.recent = slices.DeleteFunc(t.recent, func(at time.Time) bool { return now.Sub(at) >= calm })
+	t.recent = append(t.recent, now)
+	if len(t.recent) <= restarts {
 		return 0, true
 	}
 	return t.pause()

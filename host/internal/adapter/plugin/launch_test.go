@@ -38,7 +38,7 @@ func TestAScriptThatIsNoPluginSaysWhy(t *testing.T) {
 		"it ends without a word": {`exit 0`, []string{"it ended before the handshake (exit status 0)"}},
 		"it is killed":           {`kill -9 $$`, []string{"it ended before the handshake (signal: killed)"}},
 		"it prints something else": {
-			`echo "Welcome to orders 2.0"; echo starting >&2; sleep 1000`,
+			`echo starting >&2; echo "Welcome to orders 2.0"; sleep 1000`,
 			[]string{`the first line on stdout is "Welcome to orders 2.0", not the handshake`, "its last words: starting"},
 		},
 		"it prints an endless line": {

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
@@ -38,7 +39,7 @@ func acting(t *testing.T, as string) *adapter.Desired {
 		t.Fatal(err)
 	}
 	d := desired(self)
-	d.Env = map[string]string{act: as}
+	d.Env = map[string]string{act: as, "GORACE": "atexit_sleep_ms=0"}
 	return d
 }
 
@@ -87,8 +88,23 @@ func play(as string) {
 	if as != "without a service" {
 		pluginv1.RegisterPluginServiceServer(s, service)
 	}
+	if as != "stubborn" {
+		s.RegisterService(&controller, struct{}{})
+	}
 	fmt.Printf(fields+"\n", path)
 	_ = s.Serve(l)
+}
+
+// controller is go-plugin's way to ask for an end.
+var controller = grpc.ServiceDesc{
+	ServiceName: "plugin.GRPCController", HandlerType: (*any)(nil),
+	Methods: []grpc.MethodDesc{{
+		MethodName: "Shutdown",
+		Handler: func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
+			time.AfterFunc(10*time.Millisecond, func() { os.Exit(0) })
+			return &emptypb.Empty{}, nil
+		},
+	}},
 }
 
 // newIdentity is the TLS that a plugin serves with: only the host may connect.

@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -102,6 +104,11 @@ func (in *instance) diagnose(d *adapter.Desired, diagnostics []*pluginv1.Diagnos
 
 // rpcError words a gRPC status of the start.
 func (in *instance) rpcError(ctx context.Context, phase adapter.Phase, err error) error {
+	if status.Code(err) == codes.Unavailable { // most likely it has ended, which is known a moment later
+		settled, cancel := context.WithTimeout(ctx, time.Second)
+		in.process.Settled(settled)
+		cancel()
+	}
 	reason := fmt.Sprintf("%s: %s", status.Code(err), bounded(status.Convert(err).Message()))
 	if ctx.Err() != nil {
 		reason = "no answer in time"
