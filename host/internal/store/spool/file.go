@@ -25,17 +25,22 @@ const (
 // this one for dead may have moved the file in the meantime and be done with it:
 // then the line is written again, and the store sees to it that it counts once.
 func (j *Journal) append(l line) error {
-	raw, err := json.Marshal(l)
+	raw, err := l.marshal()
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(j.dir, j.host+suffixRows)
 	for {
-		there, err := appendTo(path, append(raw, '\n'))
+		there, err := appendTo(path, raw)
 		if err != nil || there {
 			return err
 		}
 	}
+}
+
+func (l line) marshal() ([]byte, error) {
+	raw, err := json.Marshal(l) //nolint:musttag // see line
+	return append(raw, '\n'), err
 }
 
 // appendTo appends to the file at path and reports whether it is still there.
@@ -99,7 +104,7 @@ func readFile(path string) (c content, err error) {
 			continue
 		}
 		var l line
-		if json.Unmarshal(text, &l) != nil || l.ID == "" {
+		if json.Unmarshal(text, &l) != nil || l.ID == "" { //nolint:musttag // see line
 			c.bad = append(c.bad, text)
 			continue
 		}

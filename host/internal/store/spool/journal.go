@@ -159,7 +159,8 @@ func (j *Journal) Spill(row ledger.Row, why error) {
 	_ = j.put(newLine(executor.Record{Row: row}), why) // which has said so
 }
 
-// line is a row in the spool.
+// line is a row in the spool. The row is under the names of its fields, so that
+// none can be forgotten; testdata has a line that has to be read for ever.
 type line struct {
 	ID  string     `json:"id"`
 	Row ledger.Row `json:"row"`

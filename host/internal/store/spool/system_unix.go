@@ -17,7 +17,7 @@ func free(dir string) (n uint64, known bool) {
 	if err := syscall.Statfs(dir, &s); err != nil {
 		return 0, false
 	}
-	return s.Bavail * uint64(s.Bsize), true //nolint:gosec,unconvert // its type differs between systems
+	return s.Bavail * uint64(s.Bsize), true //nolint:gosec // it is a size
 }
 
 // syncDir makes the names in a directory durable.

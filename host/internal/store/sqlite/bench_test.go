@@ -5,6 +5,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -43,6 +44,11 @@ func BenchmarkEnd(b *testing.B) {
 
 func openBench(b *testing.B, path string, opts Options) *Store {
 	b.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	opts.Signer = ledger.NewSigner(key)
 	s, err := Open(context.Background(), path, opts)
 	if err != nil {
 		b.Fatal(err)

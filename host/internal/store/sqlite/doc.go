@@ -20,6 +20,24 @@
 // a later durable transaction or a checkpoint has synced the same log.
 // Checkpoints run after the callers are answered.
 //
+// Several entries of a batch may each do several things: spend an approval and
+// write an intent, decide and record the decision. Each is done as a whole or
+// not at all, and one that is refused leaves the others alone.
+//
+// # Hosts
+//
+// Each Store is a host instance: it holds a lease (table hosts), renewed in the
+// background and, if that could not be, by the next Begin. When it has run out or
+// was ended by Close, any other host reports the open intents as unknown and
+// notes that (table lost), so that an outcome that comes after all is a late one.
+//
+// The rows of a host are a chain (ledger.Link). Its signed head (table heads) is
+// in the transaction of the rows, one signature for all of them; now and then a
+// checkpoint says what the heads of the others were.
+//
+// Whatever expires does so by SQLite's clock, read inside the transaction that
+// asks.
+//
 // # Reading
 //
 // Readers share one connection that cannot write. They read a bounded number of

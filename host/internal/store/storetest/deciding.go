@@ -109,10 +109,9 @@ var deciding = []test{
 		})
 		won := 0
 		for _, err := range wait() {
-			var status *approval.StatusError
 			if err == nil {
 				won++
-			} else if !errors.As(err, &status) {
+			} else if _, ok := errors.AsType[*approval.StatusError](err); !ok {
 				t.Error(err)
 			}
 		}

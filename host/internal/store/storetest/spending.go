@@ -5,7 +5,6 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -179,7 +178,7 @@ var spending = []test{
 				}
 			}
 			if won != 1 {
-				t.Fatal(fmt.Sprintf("%s was begun %d times", call, won))
+				t.Fatalf("%s was begun %d times", call, won)
 			}
 			must(t, t.Store.End(t.Context(), record(call)))
 		}

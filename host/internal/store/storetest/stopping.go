@@ -43,8 +43,11 @@ var stopping = []test{
 			got = append(got, end{r.Call, r.Outcome, r.Late})
 		}
 		want := []end{
-			{"b", ledger.Failed, false}, {"a", ledger.Unknown, false}, {"a", ledger.Failed, true},
-			{"c", ledger.Failed, false}, {"a", ledger.Failed, false},
+			{"b", ledger.Failed, false},
+			{"a", ledger.Unknown, false},
+			{"a", ledger.Failed, true},
+			{"c", ledger.Failed, false},
+			{"a", ledger.Failed, false},
 		}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(end{})); diff != "" {
 			t.Error("-want +got\n" + diff)

@@ -28,9 +28,14 @@ type Store interface {
 	// ID is chosen at random when the store is made, Host when it is opened.
 	ID() string
 	Host() string
-	// Approval and Approvals are for operators, who see everybody's.
-	Approval(ctx context.Context, id string) (*approval.Record, error)
-	Approvals(ctx context.Context, q approval.Query) iter.Seq2[*approval.Record, error]
+	Reading
+	Health() store.Health
+	// Close writes what End has accepted.
+	Close(ctx context.Context) error
+}
+
+// Reading is how the ledger and what is open are read.
+type Reading interface {
 	// Rows yields what is selected, the oldest first; Tail goes on with what
 	// comes. Newest is the Seq of the newest row.
 	Rows(ctx context.Context, q ledger.Query) iter.Seq2[ledger.Row, error]
@@ -38,9 +43,9 @@ type Store interface {
 	Newest(ctx context.Context) (int64, error)
 	// Intents yields the open ones.
 	Intents(ctx context.Context) iter.Seq2[ledger.Row, error]
-	Health() store.Health
-	// Close writes what End has accepted.
-	Close(ctx context.Context) error
+	// Approval and Approvals are for operators, who see everybody's.
+	Approval(ctx context.Context, id string) (*approval.Record, error)
+	Approvals(ctx context.Context, q approval.Query) iter.Seq2[*approval.Record, error]
 }
 
 // Opened is a place for a new store and what the suite does to it.
