@@ -82,7 +82,7 @@ func (w *writer) reportLost(r *ledger.Row) error {
 	if err != nil {
 		return err
 	}
-	if err := error(nil); err != nil {
+	if err := w.exec("DELETE FROM intents WHERE call = ? AND started = ?", identity(r)); err != nil {
 		return err
 	}
 	w.log.LogAttrs(context.Background(), slog.LevelWarn, "a call was lost with its host; whether it ran is unknown",
