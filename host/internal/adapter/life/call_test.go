@@ -192,7 +192,8 @@ func TestACallerThatIsGoneIsNotServedAgain(t *testing.T) {
 			in.crash()
 			return nil, unavailable(true)
 		})
-		if c := f.callsWithin(ctx, tool.ReadOnly); !c.look().over || c.look().err == nil {
+		c := f.callsWithin(ctx, tool.ReadOnly) // it was sent, and that is what is known of it
+		if !c.look().over || c.look().err == nil || *c.look().err != *unavailable(true) {
 			t.Errorf("%+v", c.look())
 		}
 	})

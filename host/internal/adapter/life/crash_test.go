@@ -173,6 +173,21 @@ func TestAnOldOneThatDiesWhileTheNewOneFailsIsDrainedToo(t *testing.T) {
 	})
 }
 
+func TestWhatAnotherVersionDidIsNotHeldAgainstTheOneThatServes(t *testing.T) {
+	lived(t, func(t *testing.T, f *fixture) {
+		f.starts("1")
+		f.launcher.will(fails(errLaunch))
+		f.wants("2")
+		pass(time.Hour) // until it is given up
+		f.launcher.will(nil)
+		f.wants("1")
+		f.crash()
+		f.crash()
+		f.crash()
+		f.expectState(adapter.BackingOff)
+	})
+}
+
 func TestACrashAtTheMomentOfAWantIsCounted(t *testing.T) {
 	lived(t, func(t *testing.T, f *fixture) {
 		for n := range 100 {

@@ -177,3 +177,29 @@ func TestACallThatWaitsWhenTheLifeEndsFailsFast(t *testing.T) {
 		}
 	})
 }
+
+func TestACallThatComesTooLateIsNotGivenToAnInstanceThatIsDrained(t *testing.T) {
+	lived(t, func(t *testing.T, f *fixture) {
+		first := f.starts("1")
+		e, release, _ := f.registry.Acquire("orders_get")
+		first.crash()
+		synctest.Wait()
+		second := f.launcher.instances()[1]
+		finish := second.works()
+		c := f.calls(tool.ReadOnly)
+		go f.Stop(context.Background()) //nolint:errcheck // stopped again by the fixture
+		synctest.Wait()
+		f.expectState(adapter.Draining)
+
+		_, err := e.Runner.Run(t.Context(), &tool.Attempt{Call: &tool.Call{}, N: 1, Spec: e.Spec})
+		if failed := tool.AsError(err); failed == nil || failed.Kind != tool.AdapterUnavailable || failed.Sent {
+			t.Errorf("%v", err)
+		}
+		release()
+		finish <- nil
+		synctest.Wait()
+		if c.look().text != "process 2, attempt 1" {
+			t.Errorf("%+v", c.look())
+		}
+	})
+}

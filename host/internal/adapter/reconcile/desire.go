@@ -6,6 +6,8 @@ package reconcile
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
@@ -58,8 +60,8 @@ func (r *Reconciler) desire(c *catalog.Contents) (desired map[string]*adapter.De
 // with it: then a name could belong to either. The empty prefix is for those
 // who know that it does not.
 func extends(prefix string, prefixes map[string]string) (other string, clash bool) {
-	for name, p := range prefixes {
-		if p != "" && (strings.HasPrefix(p, prefix) || strings.HasPrefix(prefix, p)) {
+	for _, name := range slices.Sorted(maps.Keys(prefixes)) { // the same one each time
+		if p := prefixes[name]; p != "" && (strings.HasPrefix(p, prefix) || strings.HasPrefix(prefix, p)) {
 			return name, true
 		}
 	}
@@ -81,8 +83,8 @@ func (r *Reconciler) configured(a Adapter, c *catalog.Contents) (d *adapter.Desi
 		return nil, "config: " + err.Error(), false
 	}
 	env := make(map[string]string, len(a.Env))
-	for name, value := range a.Env {
-		expanded, lacks, err := secret.Expand(value, r.config.Secrets)
+	for _, name := range slices.Sorted(maps.Keys(a.Env)) {
+		expanded, lacks, err := secret.Expand(a.Env[name], r.config.Secrets)
 		if err != nil {
 			return nil, "env." + name + ": " + err.Error(), false
 		}
