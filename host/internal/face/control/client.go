@@ -43,14 +43,17 @@ func Dial(state string) (*Client, error) {
 	}
 	slices.Sort(others)
 	for _, path := range append([]string{filepath.Join(state, socketName)}, others...) {
-		if alive(path) {
+		answers, dead := knock(path)
+		if answers {
 			return &Client{path: path, http: &http.Client{Transport: &http.Transport{
 				DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 					return new(net.Dialer).DialContext(ctx, "unix", path)
 				},
 			}}}, nil
 		}
-		_ = os.Remove(path)
+		if dead {
+			_ = os.Remove(path)
+		}
 	}
 	return nil, ErrNoHost
 }
@@ -84,12 +87,24 @@ func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 
 // Call runs a tool as the operator.
 func (c *Client) Call(ctx context.Context, name string, args json.RawMessage) (*Answer, error) {
-	return ask[*Answer](ctx, c, http.MethodPost, "/v1/tools/"+url.PathEscape(name)+"/call", args)
+	return about[*Answer](ctx, c, name, "call", args)
 }
 
 // Explain asks the gates about a call.
 func (c *Client) Explain(ctx context.Context, name string, args json.RawMessage) (*executor.Explanation, error) {
-	return ask[*executor.Explanation](ctx, c, http.MethodPost, "/v1/tools/"+url.PathEscape(name)+"/explain", args)
+	return about[*executor.Explanation](ctx, c, name, "explain", args)
+}
+
+// about asks for something to be done with one tool.
+func about[T any](ctx context.Context, c *Client, name, what string, args json.RawMessage) (T, error) {
+	var none T
+	if name == "" || name == "." || name == ".." { // would be another path
+		return none, &NotFoundError{"tool", name}
+	}
+	if len(args) > maxBody { // the host would hang up in the middle of it
+		return none, fmt.Errorf("arguments are larger than %d bytes", maxBody)
+	}
+	return ask[T](ctx, c, http.MethodPost, "/v1/tools/"+url.PathEscape(name)+"/"+what, args)
 }
 
 func ask[T any](ctx context.Context, c *Client, method, path string, body []byte) (T, error) {

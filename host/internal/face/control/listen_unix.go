@@ -6,6 +6,7 @@
 package control
 
 import (
+	"errors"
 	"net"
 	"os"
 	"syscall"
@@ -21,3 +22,6 @@ func listen(path string) (net.Listener, error) {
 	}
 	return l, os.Chmod(path, 0o600) //nolint:wrapcheck // worded by the caller
 }
+
+// refused reports whether nobody listens on the socket.
+func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }

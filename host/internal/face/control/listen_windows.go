@@ -3,7 +3,15 @@
 
 package control
 
-import "net"
+import (
+	"errors"
+	"net"
+
+	"golang.org/x/sys/windows"
+)
 
 // listen opens the socket; its directory's access list guards it.
 func listen(path string) (net.Listener, error) { return net.Listen("unix", path) }
+
+// refused reports whether nobody listens on the socket.
+func refused(err error) bool { return errors.Is(err, windows.WSAECONNREFUSED) }

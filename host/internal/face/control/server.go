@@ -34,7 +34,7 @@ type Server struct {
 // directory must be the host's own.
 func Listen(state string, api API, log hclog.Logger) (*Server, error) {
 	path := filepath.Join(state, socketName)
-	if alive(path) {
+	if served(path) {
 		path = filepath.Join(state, fmt.Sprintf("control-%d.sock", os.Getpid()))
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -51,14 +51,21 @@ func Listen(state string, api API, log hclog.Logger) (*Server, error) {
 	return s, nil
 }
 
-// alive reports whether somebody answers there.
-func alive(path string) bool {
+// served reports whether somebody serves there. A host that is too busy to
+// answer, or that may not be asked, serves: only what nobody listens on is dead.
+func served(path string) bool {
+	answers, dead := knock(path)
+	return answers || !dead
+}
+
+// knock reports whether somebody answers there, and whether nobody ever will.
+func knock(path string) (answers, dead bool) {
 	conn, err := net.DialTimeout("unix", path, time.Second)
 	if err != nil {
-		return false
+		return false, errors.Is(err, os.ErrNotExist) || refused(err)
 	}
 	_ = conn.Close()
-	return true
+	return true, false
 }
 
 // Path is the socket's.
@@ -75,6 +82,7 @@ func (s *Server) Serve() error {
 // Close ends it and removes the socket.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
+	_ = s.listener.Close() // Shutdown closes only what was served
 	_ = os.Remove(s.path)
 	if err != nil {
 		return fmt.Errorf("control socket: %w", err)

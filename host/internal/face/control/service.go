@@ -16,6 +16,9 @@ import (
 // Executor runs and explains calls.
 type Executor interface {
 	Do(context.Context, *tool.Call) (tool.Outcome, error)
+	// Reject records a call whose arguments are not JSON and returns what the
+	// caller is to be told.
+	Reject(context.Context, *tool.Call, *tool.Error) error
 	Explain(context.Context, *tool.Call) (*executor.Explanation, error)
 }
 
@@ -63,10 +66,13 @@ func (s *Service) Tools(context.Context) ([]Tool, error) {
 // Call runs a tool as the operator.
 func (s *Service) Call(ctx context.Context, name string, raw json.RawMessage) (*Answer, error) {
 	call, refused := s.call(name, raw)
+	var out tool.Outcome
+	var err error
 	if refused != nil {
-		return &Answer{Error: failure(refused)}, nil
+		err = s.Executor.Reject(ctx, call, refused)
+	} else {
+		out, err = s.Executor.Do(ctx, call)
 	}
-	out, err := s.Executor.Do(ctx, call)
 	if err != nil {
 		var unknown *executor.UnknownError
 		if errors.As(err, &unknown) {
@@ -86,8 +92,13 @@ func (s *Service) Call(ctx context.Context, name string, raw json.RawMessage) (*
 func (s *Service) Explain(ctx context.Context, name string, raw json.RawMessage) (*executor.Explanation, error) {
 	call, refused := s.call(name, raw)
 	if refused != nil {
+		o, found := s.Catalogue.Snapshot().Find(name)
+		if !found {
+			return nil, &NotFoundError{"tool", name}
+		}
 		return &executor.Explanation{
-			Tool: name, Verdict: tool.Refuse, Gate: "door", Kind: refused.Kind, Code: refused.Code, Text: refused.Text,
+			Tool: o.Spec.Name, Adapter: o.Spec.Adapter, Effects: o.Spec.Effects.Effective(), Verdict: tool.Refuse,
+			Gate: "door", Kind: refused.Kind, Code: refused.Code, Text: refused.Text,
 			Steps: []executor.Step{{Gate: "door", Verdict: tool.Refuse, Reason: refused.Text}},
 		}, nil
 	}
@@ -98,15 +109,14 @@ func (s *Service) Explain(ctx context.Context, name string, raw json.RawMessage)
 	return e, nil
 }
 
-func (s *Service) call(name string, raw json.RawMessage) (*tool.Call, *tool.Error) {
+// call is the call as the operator's; refused, if not nil, is why its arguments
+// are none.
+func (s *Service) call(name string, raw json.RawMessage) (_ *tool.Call, refused *tool.Error) {
 	args, err := tool.ParseArgs(raw)
-	if err != nil {
-		return nil, tool.AsError(err)
-	}
 	return &tool.Call{
 		Op: tool.OpTool, Name: name, Args: args, Principal: s.Operator,
 		Client: tool.Client{Name: "toolwharf"},
-	}, nil
+	}, tool.AsError(err)
 }
 
 func failure(e *tool.Error) *Failure {
