@@ -13,6 +13,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
+	"github.com/toolwharf/toolwharf/host/internal/rules"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -41,22 +42,26 @@ func (r *instant) Run(context.Context, *tool.Attempt) (tool.Outcome, error) {
 // whole is an executor with every gate and filter at work, and a small call.
 func whole(tb testing.TB, effects tool.Effects) (*Executor, *ledgerOf, *tool.Call) {
 	tb.Helper()
+	policy, err := rules.New(nil, rules.Defaults{})
+	if err != nil {
+		tb.Fatal(err)
+	}
 	f := newFixture(tb, setting{
-		effects: effects, max: 1 << 20, gates: []Gate{approval.Deny{}},
+		effects: effects, max: 1 << 20, gates: []Gate{policy, approval.Gate{}},
 		limits: registry.Limits{Timeout: 30 * time.Second, MaxInFlight: 16},
 		input:  `{"type":"object","properties":{"id":{"type":"integer"},"with":{"type":"array","items":{"type":"string"}}},"required":["id"],"additionalProperties":false}`,
 		output: `{"type":"object","properties":{"id":{"type":"integer"},"total":{"type":"number"}},"required":["id","total"]}`,
 	})
-	o, _ := f.registry.Snapshot().Find("orders_get")
+	o, _ := f.Registry.Snapshot().Find("orders_get")
 	r := &instant{tool.Result{
 		Structured: json.RawMessage(`{"id":7,"total":12.5}`), Content: []tool.Content{text("order 7")},
 	}}
-	if _, err := f.registry.Replace("orders", r, []*registry.Offer{o}); err != nil {
+	if _, err := f.Registry.Replace("orders", r, []*registry.Offer{o}); err != nil {
 		tb.Fatal(err)
 	}
 	l := &ledgerOf{}
 	x := New(Config{
-		Registry: f.registry, Gates: f.gates, Journal: l, MaxResult: 1 << 20, Host: "host_1", Log: slog.New(slog.DiscardHandler),
+		Registry: f.Registry, Gates: f.Gates, Journal: l, MaxResult: 1 << 20, Host: "host_1", Log: slog.New(slog.DiscardHandler),
 	})
 	return x, l, callOf(tb, `{"id":7,"with":["items"]}`)
 }

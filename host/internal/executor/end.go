@@ -15,27 +15,52 @@ import (
 // gates.
 func (x *Executor) row(c *tool.Case) ledger.Row {
 	return ledger.Row{
-		Host: x.host, Started: c.Started, Call: c.ID, Run: c.RunID,
+		Host: x.Host, Started: c.Started, Call: c.ID, Run: c.RunID,
 		Principal: c.Principal.String(), Op: c.Op,
 		Tool: c.Spec.Name, Adapter: c.Spec.Adapter, Effects: c.Spec.Effects.Effective(),
-		Spec: c.Spec.Digest, Args: c.Args.Digest(),
+		Spec:   c.Spec.Digest,
 		Client: c.Client.Name, Protocol: c.Client.Protocol,
 	}
 }
 
-// end records how the call ended. It goes on when the caller has gone: a call
-// that ran is recorded.
-func (x *Executor) end(ctx context.Context, c *tool.Case, row ledger.Row, out tool.Outcome, err *tool.Error) {
-	row.Ended = time.Now()
-	describe(&row, out, err)
-	behind := row.Attempt == 0 || row.Effects == tool.ReadOnly
-	if failure := x.journal.End(context.WithoutCancel(ctx), Record{Row: row, Behind: behind}); failure != nil {
-		x.log.Error("call not recorded in the ledger", "call", c.ID, "tool", row.Tool, "outcome", row.Outcome, "error", failure)
+// keyed is the digest of arguments as the ledger shows it; zero for none.
+func (x *Executor) keyed(j tool.JSON) tool.Digest {
+	if j.IsZero() {
+		return tool.Digest{}
 	}
-	if row.Outcome != ledger.OK && err != nil {
-		x.log.Info("call came to no result", "call", c.ID, "tool", row.Tool, "adapter", row.Adapter,
+	return ledger.KeyedDigest(x.Key, j.Digest())
+}
+
+// end records how the call ended, redacted, and returns the error as the caller
+// is told it. It goes on when the caller has gone: a call that ran is recorded.
+func (x *Executor) end(ctx context.Context, c *tool.Case, row ledger.Row, out tool.Outcome, err *tool.Error) *tool.Error {
+	row.Ended, row.Args = time.Now(), x.keyed(c.Args)
+	if x.Redactor != nil && err != nil {
+		err = x.Redactor.Error(row.Adapter, err)
+	}
+	describe(&row, out, err)
+	if x.Redactor != nil {
+		row.Detail = x.Redactor.Text(row.Adapter, row.Detail)
+	}
+	behind := row.Outcome != ledger.Pending && row.Approval == "" && (row.Attempt == 0 || row.Effects == tool.ReadOnly)
+	failure := x.Journal.End(context.WithoutCancel(ctx), Record{Row: row, Behind: behind})
+	x.reached(Ended)
+	if failure != nil {
+		x.Log.Error("call not recorded in the ledger", "call", c.ID, "tool", row.Tool, "outcome", row.Outcome, "error", failure)
+		if r, ok := out.(*tool.Result); ok && err == nil {
+			r.Unrecorded = true
+		}
+		if err != nil {
+			unrecorded := *err
+			unrecorded.Unrecorded = true
+			err = &unrecorded
+		}
+	}
+	if err != nil {
+		x.Log.Info("call came to no result", "call", c.ID, "tool", row.Tool, "adapter", row.Adapter,
 			"outcome", row.Outcome, "kind", err.Kind, "code", err.Code, "gate", row.Gate, "error", err)
 	}
+	return err
 }
 
 // describe fills in the outcome.
@@ -60,6 +85,8 @@ func describe(row *ledger.Row, out tool.Outcome, err *tool.Error) {
 			row.ResultBytes += int64(size(block))
 		}
 		row.Cost = o.Cost
+	case *tool.Pending:
+		row.Outcome, row.Kind = ledger.Pending, tool.ApprovalPending
 	default:
 		row.Outcome = ledger.Pending
 	}

@@ -4,17 +4,22 @@
 // Package executor runs one call: through the gates, one begin, one send, the
 // filters and one end. Nothing reaches an adapter by another way.
 //
-// The order, here and nowhere else (Do):
+// The order, here and nowhere else (pass):
 //
-//	find -> gates (validate, approval) -> slot -> BEGIN -> adapter -> filters (output check, cap) -> END
+//	find -> prior -> gates (validate, rules, approval) -> slot -> BEGIN -> adapter -> filters (output check, cap, redact) -> END
+//
+// prior is what an earlier round of the same call has left: an approval that
+// was asked for, or the state of an adapter's own question.
 package executor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/limit"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
@@ -34,37 +39,88 @@ type Filter interface {
 	Apply(context.Context, *tool.Case, *tool.Result) error
 }
 
+// Redactor takes secrets out of what is given to a client or recorded.
+type Redactor interface {
+	// Outcome changes a result or a question in place.
+	Outcome(adapter string, out tool.Outcome)
+	Event(adapter string, e tool.Event) tool.Event
+	Error(adapter string, e *tool.Error) *tool.Error
+	Text(adapter, s string) string
+}
+
+// Sealer closes state that travels through a client; see package seal.
+type Sealer interface {
+	Seal(purpose string, payload []byte, until time.Time) string
+	Open(purpose, state string, now time.Time) ([]byte, error)
+}
+
+// Asking says who decides what needs an approval, and how long that may take.
+type Asking struct {
+	// Deferred: an operator may decide. Otherwise what needs an approval is
+	// refused, unless Form.
+	Deferred bool
+	// Form: the client's user decides, if the client can show a form.
+	Form bool
+	// Expires is how long an approval is good for.
+	Expires time.Duration
+	// Wait is how long a call is held for a decision.
+	Wait time.Duration
+	// Quota bounds what is pending, FormQuota what is pending as a form.
+	Quota, FormQuota approval.Quota
+}
+
 // Config is what an executor is made of.
 type Config struct {
 	Registry *registry.Registry
 	// Gates come after the validation of arguments, in this order.
 	Gates   []Gate
 	Journal Journal
+	// Approvals and Sealer are needed if Asking says that somebody is asked,
+	// or if adapters may ask; both may be nil otherwise.
+	Approvals Approvals
+	Sealer    Sealer
+	Asking    Asking
+	// Redactor is the last filter; nil: there are no secrets.
+	Redactor Redactor
 	// MaxResult bounds a result, in bytes of its text and structured content.
 	MaxResult int
 	// Host names this host instance in the ledger.
 	Host string
-	Log  *slog.Logger
+	// Key is what digests of arguments are keyed with.
+	Key []byte
+	// Reached is told of each point of a call at which a crash must lose
+	// nothing; nil: nobody. Tests end the process there.
+	Reached func(Point)
+	Log     *slog.Logger
+}
+
+// Point is a point of a call, named after what has just happened.
+type Point string
+
+// The points, in order.
+const (
+	Judged Point = "judged" // every gate passed, nothing is written
+	Asked  Point = "asked"  // an approval is written
+	Begun  Point = "begun"  // the intent is written, nothing is sent
+	Sent   Point = "sent"   // the adapter has answered
+	Ended  Point = "ended"  // the outcome is written, nobody is told
+)
+
+func (x *Executor) reached(p Point) {
+	if x.Reached != nil {
+		x.Reached(p)
+	}
 }
 
 // Executor runs calls. It is safe for concurrent use.
 type Executor struct {
-	registry *registry.Registry
-	gates    []Gate
-	slots    limit.Slots
-	journal  Journal
-	max      int
-	host     string
-	log      *slog.Logger
+	Config
+
+	slots limit.Slots
 }
 
 // New returns an executor.
-func New(c Config) *Executor {
-	return &Executor{
-		registry: c.Registry, gates: c.Gates, journal: c.Journal,
-		max: c.MaxResult, host: c.Host, log: c.Log,
-	}
-}
+func New(c Config) *Executor { return &Executor{Config: c} }
 
 // UnknownError is a call of a tool that is not there, or that the caller may
 // not see: the two look the same.
@@ -73,19 +129,32 @@ type UnknownError struct{ Name string }
 // Error says it as MCP clients see it.
 func (e *UnknownError) Error() string { return fmt.Sprintf("unknown tool %q", e.Name) }
 
-// Do runs one call. The error is an *UnknownError or an *tool.Error.
+// Do runs one call. The error is an *UnknownError, ErrInvalidState or an
+// *tool.Error.
 func (x *Executor) Do(ctx context.Context, call *tool.Call) (tool.Outcome, error) {
-	entry, release, ok := x.registry.Acquire(call.Name)
+	out, err := x.pass(ctx, call)
+	if p, pending := out.(*tool.Pending); pending && err == nil {
+		return x.hold(ctx, call, p)
+	}
+	return out, err
+}
+
+// pass is one way through everything.
+func (x *Executor) pass(ctx context.Context, call *tool.Call) (tool.Outcome, error) {
+	entry, release, ok := x.Registry.Acquire(call.Name)
 	if !ok {
 		return nil, &UnknownError{call.Name}
 	}
 	defer release()
 	c := newCase(call, entry.Offer)
 	row := x.row(c)
-	out, err := x.through(ctx, c, entry, &row)
-	x.end(ctx, c, row, out, err)
-	if err != nil {
-		return nil, err
+	out, failed := x.through(ctx, c, entry, &row)
+	if failed != nil && errors.Is(failed, ErrInvalidState) {
+		return nil, ErrInvalidState // no call of anybody's
+	}
+	failed = x.end(ctx, c, row, out, failed)
+	if failed != nil {
+		return nil, failed
 	}
 	return out, nil
 }
@@ -93,7 +162,7 @@ func (x *Executor) Do(ctx context.Context, call *tool.Call) (tool.Outcome, error
 // Reject records a call that a face refused before it was one, because its
 // arguments are not JSON, and returns what the client is to be told.
 func (x *Executor) Reject(ctx context.Context, call *tool.Call, err *tool.Error) error {
-	entry, release, ok := x.registry.Acquire(call.Name)
+	entry, release, ok := x.Registry.Acquire(call.Name)
 	if !ok {
 		return &UnknownError{call.Name}
 	}
@@ -101,25 +170,47 @@ func (x *Executor) Reject(ctx context.Context, call *tool.Call, err *tool.Error)
 	c := newCase(call, entry.Offer)
 	row := x.row(c)
 	row.Gate = gateDoor
-	x.end(ctx, c, row, nil, err)
-	return err
+	return x.end(ctx, c, row, nil, err)
 }
 
 func newCase(call *tool.Call, offer *registry.Offer) *tool.Case {
 	return &tool.Case{
-		Call: call, Spec: &offer.Spec, Args: call.Args, Started: time.Now(),
+		Call: call, Spec: &offer.Spec, Args: call.Args, Started: time.Now(), Origin: offer.Origin,
 		ID:    tool.NewID(tool.PrefixCall),
 		RunID: tool.ScopedID(tool.PrefixRun, call.Principal, call.Run),
 	}
 }
 
-// through is the way from the gates to the last filter.
+// through is the way from what came before to the last filter.
 func (x *Executor) through(ctx context.Context, c *tool.Case, entry registry.Entry, row *ledger.Row) (tool.Outcome, *tool.Error) {
-	if gate, v := x.judge(ctx, c, entry.Offer, nil); v.Decision != tool.Pass {
+	coerced, err := coerce(c, entry.Offer)
+	if err != nil {
+		row.Gate = gateValidate
+		return nil, err
+	}
+	c.Args = coerced
+	prior, err := x.prior(ctx, c)
+	x.identify(row, c, prior)
+	if err != nil {
+		row.Gate = gatePrior
+		return nil, err
+	}
+	gate, v := x.judge(ctx, c, entry.Offer, nil)
+	x.identify(row, c, prior)
+	switch {
+	case v.Decision == tool.Ask && prior == nil:
+		row.Gate = gate
+		return x.ask(ctx, c, row)
+	case v.Decision == tool.Ask && prior.pending():
+		row.Gate = gate
+		return x.askAgain(c, prior)
+	case v.Decision == tool.Ask:
+		row.Gate = gate
+		return nil, stale(c)
+	case v.Decision != tool.Pass:
 		row.Gate = gate
 		return nil, v.Err
 	}
-	row.Args = c.Args.Digest()
 	free, err := x.slots.Acquire(ctx, c.Spec.Adapter, entry.Limits.MaxInFlight)
 	if err != nil {
 		row.Gate = gateSlot
@@ -130,37 +221,68 @@ func (x *Executor) through(ctx context.Context, c *tool.Case, entry registry.Ent
 		row.Gate = gateSlot
 		return nil, tool.Interrupted(ctx, "waiting to be sent")
 	}
-	effects := c.Spec.Effects.Effective()
-	if err := x.journal.Begin(ctx, Intent{Row: *row, Durable: effects != tool.ReadOnly}); err != nil {
+	x.reached(Judged)
+	if err := x.begin(ctx, c, prior, *row); err != nil {
 		row.Gate = gateBegin
-		if ctx.Err() != nil { // the caller's doing, not a fault of the journal
-			return nil, tool.Interrupted(ctx, "waiting to be recorded")
-		}
-		return nil, tool.Failed("journal", err)
+		return nil, err
 	}
+	x.reached(Begun)
 	row.Attempt = 1
-	out, err := x.send(ctx, c, entry)
+	out, err := x.send(ctx, c, prior, entry)
+	x.reached(Sent)
 	if err != nil {
 		return nil, settle(c, err)
 	}
-	if r, ok := out.(*tool.Result); ok {
-		if err := x.filter(ctx, c, entry.Offer, r); err != nil {
-			return nil, err
-		}
+	switch o := out.(type) {
+	case *tool.Result:
+		err = x.filter(ctx, c, entry.Offer, o)
+	case *tool.Question:
+		err = x.relay(c, prior, entry.Offer, o)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
 
+// begin writes the intent, and spends what the call came back with.
+func (x *Executor) begin(ctx context.Context, c *tool.Case, prior *prior, row ledger.Row) *tool.Error {
+	in := Intent{Row: row, Durable: c.Spec.Effects.Effective() != tool.ReadOnly || c.Approval != ""}
+	if in.Durable {
+		in.Args = x.keyed(c.Args)
+	}
+	prior.spend(&in)
+	err := x.Journal.Begin(ctx, in)
+	var status *approval.StatusError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &status):
+		return notApproved(c, status.Status, status.Running, "")
+	case errors.Is(err, ErrRoundSpent):
+		return tool.Errorf(tool.ApprovalDenied, "approval_used", "this answer was given before; nothing was run again")
+	case ctx.Err() != nil: // the caller's doing, not a fault of the journal
+		return tool.Interrupted(ctx, "waiting to be recorded")
+	default:
+		return tool.Failed("journal", err)
+	}
+}
+
 // send runs the call on its adapter, within the adapter's time.
-func (x *Executor) send(ctx context.Context, c *tool.Case, entry registry.Entry) (tool.Outcome, *tool.Error) {
+func (x *Executor) send(ctx context.Context, c *tool.Case, prior *prior, entry registry.Entry) (tool.Outcome, *tool.Error) {
 	if entry.Limits.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, entry.Limits.Timeout)
 		defer cancel()
 	}
-	out, err := entry.Runner.Run(ctx, &tool.Attempt{
-		Call: c.Call, ID: c.ID, RunID: c.RunID, N: 1, Spec: *c.Spec, Args: c.Args,
-	})
+	a := &tool.Attempt{Call: c.Call, ID: c.ID, RunID: c.RunID, N: 1, Spec: *c.Spec, Args: c.Args}
+	a.State, a.Answers = prior.answered(c)
+	if tell := c.Events; tell != nil && x.Redactor != nil {
+		redacted := *c.Call
+		redacted.Events = func(e tool.Event) { tell(x.Redactor.Event(c.Spec.Adapter, e)) }
+		a.Call = &redacted
+	}
+	out, err := entry.Runner.Run(ctx, a)
 	if err != nil {
 		return nil, tool.AsError(err)
 	}

@@ -14,7 +14,7 @@ type Explanation struct {
 	Tool    string       `json:"tool"`
 	Adapter string       `json:"adapter"`
 	Effects tool.Effects `json:"effects"`
-	// Verdict is "pass" or "refuse".
+	// Verdict is "pass", "ask" or "refuse".
 	Verdict tool.Decision `json:"verdict"`
 	// Gate is the one that decided, with Refuse.
 	Gate string    `json:"gate,omitempty"`
@@ -35,17 +35,23 @@ type Step struct {
 // Explain asks the gates about a call and sends nothing. The error is an
 // *UnknownError.
 func (x *Executor) Explain(ctx context.Context, call *tool.Call) (*Explanation, error) {
-	entry, release, ok := x.registry.Acquire(call.Name)
+	entry, release, ok := x.Registry.Acquire(call.Name)
 	if !ok {
 		return nil, &UnknownError{call.Name}
 	}
 	defer release()
 	c := newCase(call, entry.Offer)
 	e := &Explanation{Tool: c.Spec.Name, Adapter: c.Spec.Adapter, Effects: c.Spec.Effects.Effective(), Steps: []Step{}}
+	if coerced, err := coerce(c, entry.Offer); err == nil {
+		c.Args = coerced
+	}
 	gate, v := x.judge(ctx, c, entry.Offer, func(gate string, v tool.Verdict) {
 		e.Steps = append(e.Steps, Step{gate, v.Decision, v.Reason})
 	})
 	e.Verdict = v.Decision
+	if v.Decision == tool.Ask {
+		e.Gate, e.Kind, e.Text = gate, tool.ApprovalPending, v.Reason
+	}
 	if v.Err != nil {
 		e.Gate, e.Kind, e.Code, e.Text = gate, v.Err.Kind, v.Err.Code, v.Err.Text
 	}

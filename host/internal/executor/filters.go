@@ -11,14 +11,17 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
-// filter judges and changes a result: output check, then cap.
+// filter judges and changes a result: output check, cap, and last redaction.
 func (x *Executor) filter(ctx context.Context, c *tool.Case, offer *registry.Offer, r *tool.Result) *tool.Error {
-	for _, f := range []Filter{checkOutput{offer}, capResult{x.max}} {
+	for _, f := range []Filter{checkOutput{offer}, capResult{x.MaxResult}} {
 		if err := f.Apply(ctx, c, r); err != nil {
 			e := tool.AsError(err)
 			e.Sent, e.Ran = true, tool.RanYes
 			return e
 		}
+	}
+	if x.Redactor != nil {
+		x.Redactor.Outcome(c.Spec.Adapter, r)
 	}
 	return nil
 }
@@ -54,17 +57,12 @@ func (f capResult) Apply(_ context.Context, c *tool.Case, r *tool.Result) error 
 			"the result of %s has %d bytes, at most %d are given; ask for less", c.Spec.Name, len(r.Structured), f.max)
 	}
 	for i, block := range r.Content {
-		t, isText := block.(*tool.Text)
-		if !isText {
-			left -= size(block)
-		} else if len(t.Text) > left && left >= 0 {
+		if t, isText := block.(*tool.Text); isText && len(t.Text) > left && left >= 0 {
 			cut := *t
 			cut.Text = cutText(t.Text, left)
-			r.Content[i] = &cut
-			left -= len(cut.Text)
-		} else {
-			left -= len(t.Text)
+			r.Content[i], block = &cut, &cut
 		}
+		left -= size(block)
 		if left < 0 {
 			return tool.Errorf(tool.ResultTooLarge, "result_too_large",
 				"the result of %s has more than %d bytes; ask for less", c.Spec.Name, f.max)

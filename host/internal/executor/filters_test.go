@@ -4,6 +4,7 @@
 package executor
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -18,7 +19,7 @@ import (
 )
 
 func capped(max int, r *tool.Result) error {
-	return capResult{max}.Apply(nil, &tool.Case{Spec: &tool.Spec{Name: "orders_get"}}, r)
+	return capResult{max}.Apply(context.Background(), &tool.Case{Spec: &tool.Spec{Name: "orders_get"}}, r)
 }
 
 func text(s string) *tool.Text { return &tool.Text{Text: s} }

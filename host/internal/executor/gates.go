@@ -15,6 +15,7 @@ import (
 // Names of the places, beside the configured gates, where a call can end.
 const (
 	gateDoor     = "door"
+	gatePrior    = "prior"
 	gateValidate = "validate"
 	gateSlot     = "slot"
 	gateBegin    = "begin"
@@ -24,7 +25,7 @@ const (
 // does not pass. It tells seen, if not nil, of each verdict, and returns the
 // last gate and verdict: Pass, or Refuse with an error.
 func (x *Executor) judge(ctx context.Context, c *tool.Case, offer *registry.Offer, seen func(gate string, v tool.Verdict)) (string, tool.Verdict) {
-	gates := append([]Gate{validate{offer}}, x.gates...)
+	gates := append([]Gate{validate{offer}}, x.Gates...)
 	var name string
 	v := tool.Passed("no gate")
 	for _, g := range gates {
@@ -32,6 +33,9 @@ func (x *Executor) judge(ctx context.Context, c *tool.Case, offer *registry.Offe
 		v = ask(ctx, g, c)
 		if seen != nil {
 			seen(name, v)
+		}
+		if v.Confirm != nil {
+			c.Confirm, c.Why = *v.Confirm, v.Reason
 		}
 		switch v.Decision {
 		case tool.Pass:
@@ -57,15 +61,25 @@ func ask(ctx context.Context, g Gate, c *tool.Case) tool.Verdict {
 	}
 	switch {
 	case err != nil:
-	case v.Decision == tool.Pass, v.Decision == tool.Edit, v.Decision == tool.Refuse:
+	case v.Decision == tool.Pass, v.Decision == tool.Edit, v.Decision == tool.Ask, v.Decision == tool.Refuse:
 		return v
-	case v.Decision == tool.Ask:
-		return tool.Refused(v.Reason, tool.Errorf(tool.ApprovalDenied, "approval_required",
-			"%s was not run: it needs approval, and nobody can be asked", c.Spec.Name))
 	default:
 		err = fmt.Errorf("gate %s gave no decision", g.Name())
 	}
 	return tool.Refused(err.Error(), tool.Failed("policy", err))
+}
+
+// coerce applies the coercions that a tool's spec allows, before anything is
+// compared or judged.
+func coerce(c *tool.Case, offer *registry.Offer) (tool.JSON, *tool.Error) {
+	if !offer.Spec.Lenient {
+		return c.Args, nil
+	}
+	args, err := schema.Coerce(offer.Input, c.Args)
+	if err != nil {
+		return tool.JSON{}, tool.AsError(err)
+	}
+	return args, nil
 }
 
 // validate is the first gate: the arguments against the tool's schema.
@@ -74,18 +88,8 @@ type validate struct{ offer *registry.Offer }
 func (validate) Name() string { return gateValidate }
 
 func (g validate) Judge(_ context.Context, c *tool.Case) (tool.Verdict, error) {
-	v := tool.Passed("the arguments match the tool's input schema")
-	args := c.Args
-	if g.offer.Spec.Lenient {
-		coerced, err := schema.Coerce(g.offer.Input, args)
-		if err != nil {
-			return tool.Verdict{}, err
-		}
-		args = coerced
-		v.Decision, v.Args = tool.Edit, args
-	}
-	if err := g.offer.Input.Validate(args); err != nil {
+	if err := g.offer.Input.Validate(c.Args); err != nil {
 		return tool.Refused("the arguments do not match the tool's input schema", tool.AsError(err)), nil
 	}
-	return v, nil
+	return tool.Passed("the arguments match the tool's input schema"), nil
 }

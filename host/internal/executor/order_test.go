@@ -144,7 +144,7 @@ func TestWhatTheAdapterGetsAndWhatTheLedgerSaysAreOfTheSameCall(t *testing.T) {
 	want := ledger.Row{
 		Host: "host_1", Started: row.Started, Ended: row.Ended, Call: a.ID, Run: a.RunID, Attempt: 1,
 		Principal: "stdio/local/ann", Op: tool.OpTool, Tool: "orders_get", Adapter: "orders", Effects: tool.Additive,
-		Spec: a.Spec.Digest, Args: call.Args.Digest(), Outcome: ledger.OK, ResultBytes: 4,
+		Spec: a.Spec.Digest, Args: f.keyed(call.Args), Outcome: ledger.OK, ResultBytes: 4,
 		Client: "desk", Protocol: "2026-07-28",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {
@@ -205,7 +205,7 @@ func TestARunnerIsHeldUntilTheCallIsRecorded(t *testing.T) {
 	}
 	f.runner.run = func(ctx context.Context, a *tool.Attempt) (tool.Outcome, error) {
 		var err error
-		if free, err = f.registry.Replace("orders", nil, nil); err != nil {
+		if free, err = f.Registry.Replace("orders", nil, nil); err != nil {
 			t.Error(err)
 		}
 		return gives(done)(ctx, a)

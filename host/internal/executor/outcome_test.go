@@ -48,9 +48,9 @@ func TestEveryWayOutLeavesOneRecordThatSaysHowTheCallEnded(t *testing.T) {
 			setting: setting{max: 100, run: gives(text(string(make([]byte, 200))))},
 			want:    ending{Outcome: ledger.OK, Attempt: 1}, sent: true,
 		},
-		"the adapter asks the client": {
+		"the adapter asks the client, and may not": {
 			setting: setting{run: func(context.Context, *tool.Attempt) (tool.Outcome, error) { return &tool.Question{}, nil }},
-			want:    ending{Outcome: ledger.Pending, Attempt: 1}, sent: true,
+			want:    ending{Outcome: ledger.Failed, Kind: tool.Denied, Code: "may_not_ask", Attempt: 1}, sent: true,
 		},
 		"invalid arguments": {
 			setting: setting{input: wantsID}, args: `{"id":"seven"}`,

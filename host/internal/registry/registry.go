@@ -32,6 +32,11 @@ type Offer struct {
 	Alias string
 	// Limits are those of the adapter.
 	Limits Limits
+	// Origin is a keyed digest of the adapter's program and configuration: an
+	// approval of a call holds only for what it was given for.
+	Origin tool.Digest
+	// MayAsk: the adapter may put questions to the client's user.
+	MayAsk bool
 }
 
 // Limits bound the calls of one adapter.

@@ -46,7 +46,10 @@ type Call struct {
 	// Run and Key are the client's own keys of a run and of a pending call;
 	// adapters and the ledger see ids scoped by principal. Empty: none.
 	Run, Key string
-	Client   Client
+	// Resumable: the caller can come back for a pending call. Otherwise it
+	// gets no keys.
+	Resumable bool
+	Client    Client
 	// Answers and State belong to an earlier round of the same call.
 	Answers map[string]json.RawMessage
 	State   []byte
@@ -69,8 +72,10 @@ type Attempt struct {
 	// Args are what runs: the asked arguments, or those that a hook or an
 	// operator edited.
 	Args JSON
-	// State is the adapter's own, unsealed.
-	State []byte
+	// State is the adapter's own, unsealed, and Answers are the answers to its
+	// own questions.
+	State   []byte
+	Answers map[string]json.RawMessage
 }
 
 // Runner runs attempts. An error is always an *Error.

@@ -18,6 +18,15 @@ type Case struct {
 	Args JSON
 	// Started is when the call arrived.
 	Started time.Time
+	// Origin is a keyed digest of the adapter's program and configuration.
+	Origin Digest
+	// Confirm says that somebody has to decide about this call, and Why says
+	// why. The rules set them.
+	Confirm bool
+	Why     string
+	// Approval is the approval that was granted for exactly this call, empty
+	// if none was; ApprovedBy who granted it.
+	Approval, ApprovedBy string
 }
 
 // Decision is what a gate says.
@@ -45,6 +54,8 @@ type Verdict struct {
 	Args JSON
 	// Err, with Refuse.
 	Err *Error
+	// Confirm, if not nil, says whether somebody has to decide about the call.
+	Confirm *bool
 }
 
 // Passed is the verdict of a gate that has nothing against a call.

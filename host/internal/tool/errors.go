@@ -73,6 +73,8 @@ type Error struct {
 	Sent bool
 	// Ran, if set, is the adapter's own word on whether it acted.
 	Ran Ran
+	// Unrecorded: the call may have run and the ledger does not say so yet.
+	Unrecorded bool
 	// Err is the cause, if there is one.
 	Err error
 }
@@ -114,8 +116,7 @@ func AsError(err error) *Error {
 	if err == nil {
 		return nil
 	}
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return Failed("internal", err)

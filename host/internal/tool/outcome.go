@@ -21,6 +21,8 @@ type Result struct {
 	Meta json.RawMessage
 	// Cost is an exact decimal in the unit of the budget, empty if unknown.
 	Cost string
+	// Unrecorded: the call ran and the ledger does not say so yet.
+	Unrecorded bool
 }
 
 // Question asks the client for something before the call can end.
@@ -41,7 +43,8 @@ type InputRequest struct {
 // Pending is a call that waits for a decision.
 type Pending struct {
 	Approval string
-	// Run and Call are the keys by which the caller resumes it.
+	// Run and Call are the keys by which the caller resumes it; empty for one
+	// that cannot come back.
 	Run, Call string
 }
 

@@ -46,7 +46,7 @@ func (p Principal) String() string {
 	case Operator:
 		return "operator/" + p.Subject
 	case Token:
-		b, _ := json.Marshal([]string{p.ClientID, p.Issuer, p.Subject}) // strings always marshal
+		b, _ := json.Marshal([]string{p.ClientID, p.Issuer, p.Subject}) //nolint:errchkjson // strings always marshal
 		return strings.TrimSpace(string(b))
 	case Anonymous:
 		return "anonymous"

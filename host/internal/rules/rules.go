@@ -1,0 +1,122 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package rules is the operator's policy: an ordered list in which the first
+// match wins, and defaults by a tool's effects where none does.
+package rules
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// Verb is what a rule says.
+type Verb string
+
+// The verbs.
+const (
+	// Allow: the call runs without anybody's decision.
+	Allow Verb = "allow"
+	// Confirm: somebody has to decide.
+	Confirm Verb = "confirm"
+	// Deny: the call does not run.
+	Deny Verb = "deny"
+)
+
+// Rule is one line of policy.
+type Rule struct {
+	Verb Verb
+	// Names are globs of public names (path.Match; names have no slash).
+	Names []string
+	// Line is where it stands in the operator's file, 0 if nowhere.
+	Line int
+}
+
+// Defaults decide what no rule matches. A tool's own confirm: true is lowered
+// by a rule only.
+type Defaults struct{ ReadOnly, Additive, Destructive Verb }
+
+// usual are the defaults unless the operator says otherwise.
+var usual = Defaults{ReadOnly: Allow, Additive: Confirm, Destructive: Confirm}
+
+// Rules judges calls. It is immutable.
+type Rules struct {
+	rules    []Rule
+	defaults Defaults
+}
+
+// New returns a policy. An empty verb of d stands for the usual one: read_only
+// is allowed, the rest is confirmed. The error names a bad glob.
+func New(list []Rule, d Defaults) (*Rules, error) {
+	for _, r := range list {
+		for _, glob := range r.Names {
+			if err := CheckGlob(glob); err != nil {
+				return nil, fmt.Errorf("line %d: %w", r.Line, err)
+			}
+		}
+	}
+	fill := func(v *Verb, usual Verb) {
+		if *v == "" {
+			*v = usual
+		}
+	}
+	fill(&d.ReadOnly, usual.ReadOnly)
+	fill(&d.Additive, usual.Additive)
+	fill(&d.Destructive, usual.Destructive)
+	return &Rules{rules: list, defaults: d}, nil
+}
+
+// CheckGlob reports a glob that could match nothing, or is none.
+func CheckGlob(glob string) error {
+	if _, err := path.Match(glob, ""); err != nil || glob == "" {
+		return fmt.Errorf("%q is no glob", glob)
+	}
+	return nil
+}
+
+// Name returns "rules".
+func (*Rules) Name() string { return "rules" }
+
+// Judge applies the first rule that matches the tool's public name, else the
+// tool's own wish, else the defaults.
+func (p *Rules) Judge(_ context.Context, c *tool.Case) (tool.Verdict, error) {
+	verb, why := p.Verb(c.Spec)
+	if verb == Deny {
+		return tool.Refused(why, tool.Errorf(tool.Denied, "denied_by_rule", "%s is not allowed here", c.Spec.Name)), nil
+	}
+	confirm := verb != Allow
+	v := tool.Passed(why)
+	v.Confirm = &confirm
+	return v, nil
+}
+
+// Verb is what the policy says of a tool, and why.
+func (p *Rules) Verb(s *tool.Spec) (Verb, string) {
+	for _, r := range p.rules {
+		for _, glob := range r.Names {
+			if ok, _ := path.Match(glob, s.Name); ok {
+				return r.Verb, fmt.Sprintf("rule on line %d: %s %s", r.Line, r.Verb, glob)
+			}
+		}
+	}
+	verb := p.defaults.Destructive
+	switch s.Effects.Effective() {
+	case tool.ReadOnly:
+		verb = p.defaults.ReadOnly
+	case tool.Additive:
+		verb = p.defaults.Additive
+	case tool.Destructive, tool.EffectsUnset:
+	}
+	if s.Confirm != nil && *s.Confirm && verb == Allow {
+		return Confirm, "no rule matches, and the tool asks to be confirmed"
+	}
+	why := fmt.Sprintf("no rule matches, and the default for %s is %s", s.Effects.Effective(), verb)
+	if s.Effects == tool.EffectsUnset {
+		why = fmt.Sprintf("no rule matches, and the tool does not declare its effects, so they count as destructive: %s", verb)
+	}
+	return verb, strings.TrimSpace(why)
+}
