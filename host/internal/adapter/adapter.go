@@ -8,6 +8,8 @@ package adapter
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"fmt"
 	"iter"
 	"slices"
@@ -38,6 +40,8 @@ type Desired struct {
 	// Configured is false for a plugin that was dropped in and that nobody
 	// has configured.
 	Configured bool
+	// MayAsk: it may put questions to clients' users.
+	MayAsk bool
 	// Env are variables beside those that the host sets.
 	Env map[string]string
 	// Dir is the working directory.
@@ -70,13 +74,27 @@ func (d *Desired) Digest() tool.Digest {
 	slices.Sort(env)
 	parts := []string{
 		d.Name, d.Program.Plugin, d.Program.Path, d.Program.Stamp, d.Prefix, string(d.Config),
-		d.Dir, fmt.Sprintf("%v %+v", d.Configured, d.Limits),
+		d.Dir, fmt.Sprintf("%v %v %+v", d.Configured, d.MayAsk, d.Limits),
 	}
 	var b strings.Builder
 	for _, p := range append(parts, env...) {
 		fmt.Fprintf(&b, "%d:%s,", len(p), p)
 	}
 	return tool.DigestOf([]byte(b.String()))
+}
+
+// Origin is what an approval of a call is bound to, beside the tool: the
+// program that would run it and its configuration. It is keyed, since it covers
+// secrets and is stored.
+func (d *Desired) Origin(key []byte, program tool.Digest) tool.Digest {
+	same := *d
+	same.Program = Program{Plugin: d.Program.Plugin} // where it lies, and since when, is no matter
+	mac := hmac.New(sha256.New, key)
+	digest := same.Digest()
+	_, _ = mac.Write([]byte("toolwharf/origin/v1"))
+	_, _ = mac.Write(digest[:])
+	_, _ = mac.Write(program[:])
+	return tool.Digest(mac.Sum(nil))
 }
 
 // Launcher starts instances. An error is a *StartError, or NeedsConfigError.
@@ -115,6 +133,8 @@ type Catalog struct {
 type About struct {
 	Version, Title string
 	PID            int
+	// Program is the hash of what is executed.
+	Program tool.Digest
 	// Notes are warnings about the configuration.
 	Notes []string
 }

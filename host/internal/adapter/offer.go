@@ -27,8 +27,8 @@ const (
 
 // Offers makes a catalogue fit for the registry: public names, sealed specs,
 // compiled schemas. A tool that is at fault is left out and named in notes; it
-// costs the others nothing.
-func Offers(d *Desired, c Catalog) (offers []*registry.Offer, notes []string) {
+// costs the others nothing. origin is Desired.Origin.
+func Offers(d *Desired, c Catalog, origin tool.Digest) (offers []*registry.Offer, notes []string) {
 	taken := map[string]string{}
 	for i := range c.Tools {
 		if len(offers) == MaxTools {
@@ -45,6 +45,7 @@ func Offers(d *Desired, c Catalog) (offers []*registry.Offer, notes []string) {
 			continue
 		}
 		taken[o.Spec.Name] = o.Spec.Declared
+		o.Origin, o.MayAsk = origin, d.MayAsk
 		offers = append(offers, o)
 	}
 	return offers, append(notes, c.Notes...)

@@ -18,10 +18,15 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
+// offersOf are the offers of a catalogue, whatever program they are from.
+func offersOf(d *Desired, c Catalog) ([]*registry.Offer, []string) {
+	return Offers(d, c, tool.Digest{})
+}
+
 var object = json.RawMessage(`{"type":"object"}`)
 
 func TestAnOfferIsASealedSpecUnderItsPublicNameWithItsSchemas(t *testing.T) {
-	offers, notes := Offers(desired(), Catalog{Tools: []tool.Spec{
+	offers, notes := offersOf(desired(), Catalog{Tools: []tool.Spec{
 		{Declared: "items.get", Title: "Get\xff", Description: "Gets\xff.", Input: object, Output: json.RawMessage(`{"type":"array"}`), Effects: tool.ReadOnly},
 		{Declared: "put"},
 	}})
@@ -72,7 +77,7 @@ func TestAToolThatIsAtFaultIsLeftOutAndCostsTheOthersNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			offers, notes := Offers(desired(), Catalog{
+			offers, notes := offersOf(desired(), Catalog{
 				Tools: []tool.Spec{{Declared: "good"}, {Declared: "also_good"}, tc.spec, {Declared: "last"}},
 				Notes: []string{"the plugin's own"},
 			})
@@ -95,7 +100,7 @@ func TestAnAdapterHasAtMostAThousandTools(t *testing.T) {
 	for i := range MaxTools + 5 {
 		c.Tools = append(c.Tools, tool.Spec{Declared: fmt.Sprintf("t%d", i)})
 	}
-	offers, notes := Offers(desired(), c)
+	offers, notes := offersOf(desired(), c)
 	if len(offers) != MaxTools || offers[MaxTools-1].Spec.Declared != "t999" {
 		t.Errorf("%d offers", len(offers))
 	}
@@ -107,7 +112,7 @@ func TestAnAdapterHasAtMostAThousandTools(t *testing.T) {
 func TestWithoutAPrefixTheNameIsTheDeclaredOne(t *testing.T) {
 	d := desired()
 	d.Prefix = ""
-	offers, _ := Offers(d, Catalog{Tools: []tool.Spec{{Declared: "get"}}})
+	offers, _ := offersOf(d, Catalog{Tools: []tool.Spec{{Declared: "get"}}})
 	if offers[0].Spec.Name != "get" || offers[0].Alias != "" {
 		t.Errorf("%+v", offers[0])
 	}

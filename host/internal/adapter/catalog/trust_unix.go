@@ -32,7 +32,11 @@ func trusted(path string) error {
 			return fmt.Errorf("%s belongs to user %d, neither the host's user nor root", path, st.Uid)
 		}
 		sticky := info.IsDir() && info.Mode()&fs.ModeSticky != 0 && child != ""
-		if info.Mode().Perm()&0o022 != 0 && !sticky {
+		writable := info.Mode().Perm() & 0o022
+		if writable == 0o020 && privateGroup(st.Gid) {
+			writable = 0
+		}
+		if writable != 0 && !sticky {
 			return fmt.Errorf("%s can be written by others (mode %04o); chmod go-w %s", path, info.Mode().Perm(), path)
 		}
 		if path == filepath.Dir(path) {

@@ -31,7 +31,7 @@ func (r *running) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, error
 		}
 		var e *tool.Error
 		if !errors.As(err, &e) || e.Kind != tool.AdapterUnavailable || ctx.Err() != nil {
-			return nil, err //nolint:wrapcheck // a *tool.Error
+			return nil, err
 		}
 		if e.Sent && a.Spec.Effects.Effective() != tool.ReadOnly || !r.ending(ctx) {
 			return nil, e
@@ -45,7 +45,7 @@ func (r *running) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, error
 		return nil, err
 	}
 	defer next.guests.Done()
-	return next.instance.Run(ctx, a) //nolint:wrapcheck // a *tool.Error
+	return next.instance.Run(ctx, a)
 }
 
 // ending reports whether the instance has ended, or does so in a moment.

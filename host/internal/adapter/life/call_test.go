@@ -212,7 +212,7 @@ func TestACallIsNotRunByAnInstanceWhoseToolIsAnother(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			lived(t, func(t *testing.T, f *fixture) {
 				in := f.starts("1")
-				f.launcher.will(func(ctx context.Context, _ *adapter.Desired) (*instance, error) {
+				f.launcher.will(func(_ context.Context, _ *adapter.Desired) (*instance, error) {
 					time.Sleep(time.Second)
 					return next(), nil
 				})

@@ -90,7 +90,7 @@ func TestAnAdapterThatCrashesAgainAndAgainIsGivenUp(t *testing.T) {
 }
 
 func TestCrashesThatAreRareAreRestartedAtOnceForEver(t *testing.T) {
-	lived(t, func(t *testing.T, f *fixture) {
+	lived(t, func(_ *testing.T, f *fixture) {
 		f.starts("1")
 		for range 100 { // never more than two within a minute
 			pass(31 * time.Second)
@@ -174,7 +174,7 @@ func TestAnOldOneThatDiesWhileTheNewOneFailsIsDrainedToo(t *testing.T) {
 }
 
 func TestWhatAnotherVersionDidIsNotHeldAgainstTheOneThatServes(t *testing.T) {
-	lived(t, func(t *testing.T, f *fixture) {
+	lived(t, func(_ *testing.T, f *fixture) {
 		f.starts("1")
 		f.launcher.will(fails(errLaunch))
 		f.wants("2")

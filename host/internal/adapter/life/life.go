@@ -30,7 +30,9 @@ type Config struct {
 	Name     string
 	Launcher adapter.Launcher
 	Registry Registry
-	Log      hclog.Logger
+	// Key is what origins are keyed with.
+	Key []byte
+	Log hclog.Logger
 }
 
 // Life is one adapter's. It is safe for concurrent use.
@@ -62,7 +64,7 @@ func New(c Config) *Life {
 		config: c, signal: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{}),
 		status: adapter.Status{Name: c.Name, State: adapter.Waiting, Since: time.Now(), Sandbox: "none"},
 	}
-	go l.run()
+	go (&machine{Life: l, temper: newTemper()}).run()
 	return l
 }
 
@@ -132,109 +134,6 @@ func (l *Life) update(change func(*adapter.Status)) {
 func (l *Life) announce() {
 	close(l.changed)
 	l.changed = make(chan struct{})
-}
-
-// run is the state machine. Everything that changes what runs happens here.
-func (l *Life) run() {
-	defer close(l.done)
-	var (
-		cur     *running
-		failed  tool.Digest // the digest that came to nothing
-		last    tool.Digest // the digest that temper is about
-		temper  = newTemper()
-		retry   *time.Timer
-		retryAt <-chan time.Time
-	)
-	rest := func() {
-		if retry != nil {
-			retry.Stop()
-		}
-		retryAt = nil
-	}
-	for {
-		l.mu.Lock()
-		w := l.wanted
-		l.mu.Unlock()
-		if cur != nil && cur.ended() {
-			l.crashed(cur)
-			l.discard(cur)
-			if w.digest != cur.digest {
-				// Another one is wanted, and nothing serves any more: it is
-				// tried at once, whatever came of it before.
-				rest()
-				failed = tool.Digest{}
-			} else {
-				if last != w.digest {
-					temper, last = newTemper(), w.digest
-				}
-				delay, again := temper.crashed(time.Since(cur.since), cur.desired.Limits.Restarts)
-				if delay > 0 {
-					retry = time.NewTimer(delay)
-					retryAt = retry.C
-				}
-				if delay > 0 || !again {
-					failed = w.digest
-					l.pause(delay)
-				}
-			}
-			// The dead one stays in the registry, so that its tools stay listed
-			// and calls of them wait for the next.
-			cur = nil
-		}
-		switch {
-		case w.stop:
-			rest()
-			l.leave(cur, adapter.Stopped, "")
-			l.drains.Wait()
-			l.update(func(s *adapter.Status) { s.State, s.PID, s.Tools, s.Retry = adapter.Stopped, 0, 0, nil })
-			return
-		case w.desired == nil && w.reason == "": // nothing was said yet
-		case w.desired == nil:
-			rest()
-			last, failed = tool.Digest{}, tool.Digest{}
-			l.leave(cur, adapter.Waiting, w.reason)
-			cur = nil
-		case cur != nil && cur.digest == w.digest:
-			if !failed.IsZero() { // another one was wanted meanwhile
-				rest()
-				failed = tool.Digest{}
-				l.resume(cur)
-			}
-		case w.digest == failed && temper.quarantined():
-		case w.digest == failed && retryAt != nil: // it is not time yet
-		default:
-			if w.digest != last {
-				temper, last = newTemper(), w.digest
-			}
-			rest()
-			next, err := l.start(w, cur)
-			if err == nil {
-				cur, failed = next, tool.Digest{}
-				break
-			}
-			failed = w.digest
-			delay, again := temper.failed(err)
-			if again {
-				retry = time.NewTimer(delay)
-				retryAt = retry.C
-			}
-			l.failed(w, cur, err, delay)
-			continue // what is wanted may have changed meanwhile
-		}
-		var ended <-chan struct{}
-		var updates <-chan update
-		if cur != nil {
-			ended, updates = cur.instance.Done(), cur.updates
-		}
-		select {
-		case <-l.signal:
-		case <-retryAt:
-			retryAt = nil
-		case u := <-updates:
-			l.refresh(cur, u)
-		case <-ended:
-		}
-	}
 }
 
 // pause says that an instance crashed too often to be started again at once;

@@ -71,7 +71,7 @@ func (l *Life) start(w wanted, old *running) (*running, error) {
 	began := time.Now()
 	instance, err := l.config.Launcher.Start(ctx, d)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // a StartError
+		return nil, err
 	}
 	watch, stop := context.WithCancel(context.Background())
 	r := &running{
@@ -148,7 +148,7 @@ func (r *running) first(ctx context.Context) (adapter.Catalog, error) {
 
 // offer puts a catalogue into the registry.
 func (l *Life) offer(r *running, c adapter.Catalog) error {
-	offers, notes := adapter.Offers(r.desired, c)
+	offers, notes := adapter.Offers(r.desired, c, r.desired.Origin(l.config.Key, r.instance.About().Program))
 	specs := make(map[string]tool.Digest, len(offers))
 	for _, o := range offers {
 		specs[o.Spec.Name] = o.Spec.Digest
@@ -156,11 +156,10 @@ func (l *Life) offer(r *running, c adapter.Catalog) error {
 	// Calls that were waiting are let go only when they can find it.
 	retired, err := l.config.Registry.Replace(l.config.Name, r, offers)
 	if err != nil {
-		var collision *registry.CollisionError
-		if errors.As(err, &collision) {
+		if _, ok := errors.AsType[*registry.CollisionError](err); ok {
 			return &adapter.StartError{Phase: adapter.PhaseCatalog, Reason: err.Error(), Err: err}
 		}
-		return err //nolint:wrapcheck // nothing to add
+		return err
 	}
 	for _, n := range notes {
 		l.config.Log.Warn("adapter's catalogue", "adapter", l.config.Name, "note", n)

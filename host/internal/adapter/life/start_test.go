@@ -253,7 +253,7 @@ func TestWhatIsWantedMayChangeWhileAnotherIsStarted(t *testing.T) {
 }
 
 func TestAHungStartIsGivenUpAfterItsTimeout(t *testing.T) {
-	lived(t, func(t *testing.T, f *fixture) {
+	lived(t, func(_ *testing.T, f *fixture) {
 		f.launcher.will(hangs)
 		f.wants("1")
 		pass(10*time.Second - time.Nanosecond)

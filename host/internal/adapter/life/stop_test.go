@@ -76,7 +76,7 @@ func TestStopReturnsOnceCallsHaveEndedAndNothingRuns(t *testing.T) {
 		}
 		pass(10 * time.Second)
 		select {
-		case <-stopped:
+		case <-stopped: //nolint:errcheck // whatever it says
 			t.Fatal("it has stopped under a call")
 		default:
 		}

@@ -59,8 +59,7 @@ func (t *temper) failed(err error) (pause time.Duration, again bool) {
 	if errors.As(err, &refused) && refused.Refused {
 		return t.pauses.NextBackOff(), true
 	}
-	var needs *adapter.NeedsConfigError
-	if errors.As(err, &needs) {
+	if _, ok := errors.AsType[*adapter.NeedsConfigError](err); ok {
 		t.failures = patience + 1
 		return 0, false // only another configuration helps
 	}

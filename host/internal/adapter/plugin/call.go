@@ -40,8 +40,7 @@ func (in *instance) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, err
 	}
 	out, err := in.receive(stream, a)
 	if err != nil {
-		var said *tool.Error
-		if errors.As(err, &said) {
+		if said, ok := errors.AsType[*tool.Error](err); ok {
 			return nil, said
 		}
 		return nil, in.callError(ctx, err)
@@ -58,7 +57,7 @@ func (in *instance) receive(stream grpc.ServerStreamingClient[pluginv1.CallToolR
 			return nil, broken(errors.New("the stream ended without a result"))
 		}
 		if err != nil {
-			return nil, err //nolint:wrapcheck // callError words it
+			return nil, err
 		}
 		switch m := m.GetMessage().(type) {
 		case *pluginv1.CallToolResponse_Progress:

@@ -170,7 +170,7 @@ func TestAReaderOfCatalogsMayStopWheneverItLikes(t *testing.T) {
 		}
 		return nil
 	}})
-	for range in.Catalogs(t.Context()) {
+	for range in.Catalogs(t.Context()) { //nolint:errcheck // only that it is left
 		break
 	}
 	<-ended

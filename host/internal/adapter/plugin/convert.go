@@ -78,8 +78,8 @@ func catalog(c *pluginv1.Catalog) adapter.Catalog {
 		out.Tools = append(out.Tools, tool.Spec{
 			Declared: t.GetName(), Title: t.GetTitle(), Description: t.GetDescription(),
 			Input: t.GetInputSchema(), Output: t.GetOutputSchema(),
-			Effects: effects(t.GetEffects()), Idempotent: t.GetIdempotent(), Confirm: t.Confirm, //nolint:protogetter // presence matters
-			Lenient: t.GetLenientArgs(), OpenWorld: t.OpenWorld, Tags: t.GetTags(), //nolint:protogetter // presence matters
+			Effects: effects(t.GetEffects()), Idempotent: t.GetIdempotent(), Confirm: t.Confirm,
+			Lenient: t.GetLenientArgs(), OpenWorld: t.OpenWorld, Tags: t.GetTags(),
 			Icons: icons(t.GetIcons()), Meta: meta, Task: taskSupport(t.GetTaskSupport()), Needs: needs,
 		})
 	}
@@ -131,7 +131,7 @@ func object(raw []byte) (json.RawMessage, error) {
 	}
 	j, err := tool.ParseJSON(raw)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // nothing to add
+		return nil, err
 	}
 	if bytes.TrimSpace(raw)[0] != '{' {
 		return nil, errors.New("not an object")

@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -167,7 +166,7 @@ func TestEventsArriveInOrderAndAreWhatJSONHas(t *testing.T) {
 	in := moored(t, streams(
 		progress(&pluginv1.Progress{Progress: 1, Total: &total, Message: "one"}),
 		progress(&pluginv1.Progress{Progress: math.Inf(1)}),
-		progress(&pluginv1.Progress{Progress: 2, Total: proto.Float64(math.NaN()), Message: strings.Repeat("x", 2000)}),
+		progress(&pluginv1.Progress{Progress: 2, Total: new(math.NaN()), Message: strings.Repeat("x", 2000)}),
 		logged(&pluginv1.LogMessage{Level: pluginv1.LogLevel_LOG_LEVEL_ERROR, Logger: "db", Data: []byte(`"slow"`)}),
 		logged(&pluginv1.LogMessage{Data: []byte(`not JSON`)}),
 		logged(&pluginv1.LogMessage{Level: 99, Data: []byte(`1`)}),

@@ -82,7 +82,7 @@ func (in *instance) Drain(ctx context.Context) error {
 	case <-ctx.Done():
 		err := in.process.Kill(context.WithoutCancel(ctx))
 		<-gone
-		return err //nolint:wrapcheck // nothing to add
+		return err
 	}
 }
 

@@ -5,8 +5,10 @@ package plugin
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -22,6 +24,7 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // The handshake. The cookie keeps a plugin that is started by hand from waiting
@@ -57,6 +60,10 @@ func (l *Launcher) Start(ctx context.Context, d *adapter.Desired) (adapter.Insta
 	timeout := d.Limits.StartTimeout
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	program, err := hashOf(d.Program.Path)
+	if err != nil {
+		return nil, &adapter.StartError{Phase: adapter.PhaseLaunch, Reason: "cannot be executed: " + cause(err), Err: err}
+	}
 	proc, client, conn, err := l.launch(ctx, d)
 	if err != nil {
 		return nil, err
@@ -71,7 +78,22 @@ func (l *Launcher) Start(ctx context.Context, d *adapter.Desired) (adapter.Insta
 		_ = in.Drain(end)
 		return nil, err
 	}
+	in.about.Program = program
 	return in, nil
+}
+
+// hashOf hashes the program that is about to be executed.
+func hashOf(path string) (tool.Digest, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return tool.Digest{}, err
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return tool.Digest{}, err
+	}
+	return tool.Digest(h.Sum(nil)), nil
 }
 
 // launch executes the program and shakes hands with it.
@@ -150,11 +172,11 @@ func certified(line string) bool {
 func connect(client *goplugin.Client) (*grpc.ClientConn, error) {
 	protocol, err := client.Client()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // explain words it
+		return nil, err
 	}
 	raw, err := protocol.Dispense(name)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // explain words it
+		return nil, err
 	}
 	return raw.(*grpc.ClientConn), nil //nolint:forcetypeassert // connector returns nothing else
 }

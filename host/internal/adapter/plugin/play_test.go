@@ -77,8 +77,7 @@ func play(as string) {
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		panic(err)
 	}
 	var opts []grpc.ServerOption
 	if serve != nil {

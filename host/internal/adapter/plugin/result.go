@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -51,9 +52,9 @@ func (s *assembly) add(p *pluginv1.ResultPart) error {
 
 // result is the whole: the parts, and what came with the end.
 func (s *assembly) result(r *pluginv1.ToolResult) (*tool.Result, error) {
-	structured := append(s.structured, r.GetStructured()...)
+	structured := slices.Concat(s.structured, r.GetStructured())
 	out := &tool.Result{Content: s.content, Cost: cost(r.GetUsage())}
-	if r.Structured != nil || s.structured != nil { //nolint:protogetter // presence matters
+	if r.Structured != nil || s.structured != nil {
 		if !json.Valid(structured) {
 			return nil, broken(errors.New("the structured content is not JSON"))
 		}
@@ -105,7 +106,7 @@ func content(c *pluginv1.Content) (tool.Content, error) {
 		}
 		return &tool.Link{
 			URI: l.GetUri(), Name: l.GetName(), Title: l.GetTitle(), Description: l.GetDescription(),
-			MIMEType: l.GetMimeType(), Size: l.Size, Icons: icons(l.GetIcons()), //nolint:protogetter // presence matters
+			MIMEType: l.GetMimeType(), Size: l.Size, Icons: icons(l.GetIcons()),
 			Annotations: notes, Meta: meta,
 		}, nil
 	case *pluginv1.Content_Resource:
@@ -146,7 +147,7 @@ func annotations(a *pluginv1.Annotations) *tool.Annotations {
 	if a == nil {
 		return nil
 	}
-	return &tool.Annotations{Audience: a.GetAudience(), Priority: number(a.Priority), LastModified: a.GetLastModified()} //nolint:protogetter // presence matters
+	return &tool.Annotations{Audience: a.GetAudience(), Priority: number(a.Priority), LastModified: a.GetLastModified()}
 }
 
 // number is a number that JSON has: not NaN, not infinite.

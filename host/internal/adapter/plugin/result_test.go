@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
@@ -52,7 +51,7 @@ func TestWhatAPluginGivesIsWhatTheHostGets(t *testing.T) {
 		},
 		"text with annotations and meta": {
 			[]*pluginv1.CallToolResponse{only(&pluginv1.Content{
-				Block: textOf("hi").Block, Meta: []byte(`{"k":"v"}`),
+				Block: textOf("hi").GetBlock(), Meta: []byte(`{"k":"v"}`),
 				Annotations: &pluginv1.Annotations{Audience: []string{"user"}, Priority: &half, LastModified: "2026-01-01"},
 			})},
 			&tool.Result{Content: []tool.Content{&tool.Text{
@@ -62,7 +61,7 @@ func TestWhatAPluginGivesIsWhatTheHostGets(t *testing.T) {
 		},
 		"a priority that JSON does not have": {
 			[]*pluginv1.CallToolResponse{only(&pluginv1.Content{
-				Block: textOf("hi").Block, Annotations: &pluginv1.Annotations{Priority: proto.Float64(math.NaN())},
+				Block: textOf("hi").GetBlock(), Annotations: &pluginv1.Annotations{Priority: new(math.NaN())},
 			})},
 			&tool.Result{Content: []tool.Content{&tool.Text{Text: "hi", Annotations: &tool.Annotations{}}}},
 		},
@@ -131,7 +130,7 @@ func TestAPluginThatDoesNotKeepToTheProtocolFails(t *testing.T) {
 		"empty structured content":        {[]*pluginv1.CallToolResponse{finally(&pluginv1.ToolResult{Structured: []byte{}})}, "not JSON"},
 		"parts that are no whole":         {[]*pluginv1.CallToolResponse{piece(`{}`), piece(`{}`), finally(&pluginv1.ToolResult{})}, "not JSON"},
 		"meta that is no object":          {[]*pluginv1.CallToolResponse{finally(&pluginv1.ToolResult{Meta: []byte(`[]`)})}, "_meta of the result: not an object"},
-		"meta of a block that is none":    {one(&pluginv1.Content{Block: textOf("").Block, Meta: []byte(`{"a":1,"a":2}`)}), "_meta of a content block: duplicate key"},
+		"meta of a block that is none":    {one(&pluginv1.Content{Block: textOf("").GetBlock(), Meta: []byte(`{"a":1,"a":2}`)}), "_meta of a content block: duplicate key"},
 		"a picture that is a sound": {
 			one(&pluginv1.Content{Block: &pluginv1.Content_Image{Image: &pluginv1.BlobContent{MimeType: "audio/wav"}}}),
 			`an image block with media type "audio/wav"`,

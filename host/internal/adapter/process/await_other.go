@@ -13,5 +13,5 @@ func (p *Process) await() (*os.ProcessState, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reaped = true
-	return state, err //nolint:wrapcheck // nothing to add
+	return state, err
 }

@@ -7,6 +7,7 @@ package process
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -164,7 +165,7 @@ func lives(pid int) (alive, zombie bool) {
 	if err != nil {
 		return unix.Kill(pid, 0) == nil && !hasProc(), false
 	}
-	_, rest, _ := strings.Cut(string(stat)[strings.LastIndexByte(string(stat), ')'):], " ")
+	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')'):]), " ")
 	zombie = strings.HasPrefix(rest, "Z") || strings.HasPrefix(rest, "X")
 	return !zombie, zombie
 }

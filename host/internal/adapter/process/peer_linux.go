@@ -4,6 +4,7 @@
 package process
 
 import (
+	"bytes"
 	"fmt"
 	"net"
 	"os"
@@ -56,7 +57,7 @@ func descends(pid, ancestor int) bool {
 			return false
 		}
 		// "pid (comm) state ppid ...": comm may hold anything, also ")".
-		_, rest, _ := strings.Cut(string(stat)[strings.LastIndexByte(string(stat), ')')+1:], " ")
+		_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
 		fields := strings.Fields(rest)
 		if len(fields) < 2 {
 			return false

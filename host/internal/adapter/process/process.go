@@ -68,7 +68,7 @@ func (p *Process) Start(context.Context) error {
 	if p.killed {
 		return fmt.Errorf("%s was ended before it began", p.spec.Path)
 	}
-	cmd := exec.Command(p.spec.Path) //nolint:gosec,noctx // the path is the operator's; its life is not a context's
+	cmd := exec.Command(p.spec.Path)
 	cmd.Env, cmd.Dir = p.spec.Env, p.spec.Dir
 	cmd.SysProcAttr = attributes()
 	stdout, err := cmd.StdoutPipe()
@@ -197,8 +197,7 @@ func (p *Process) Exit() string {
 	default:
 		return ""
 	}
-	var exit *exec.ExitError
-	if errors.As(p.err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](p.err); ok {
 		return exit.String() // "exit status 3", "signal: killed"
 	}
 	return "exit status 0"

@@ -59,5 +59,5 @@ func (p *Process) await() (*os.ProcessState, error) {
 	killGroup(pid)
 	state, err := p.cmd.Process.Wait()
 	p.reaped = true
-	return state, err //nolint:wrapcheck // nothing to add
+	return state, err
 }

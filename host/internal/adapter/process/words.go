@@ -37,7 +37,7 @@ func (w *lastWords) Read(b []byte) (int, error) {
 	if over := len(w.tail) - maxWords; over > 0 {
 		w.tail = append(w.tail[:0], w.tail[over:]...)
 	}
-	return n, err //nolint:wrapcheck // io.EOF must stay itself
+	return n, err
 }
 
 // String is the last lines, at most three.
@@ -73,7 +73,7 @@ func (f *firstLine) Read(b []byte) (int, error) {
 		}
 		f.keep(b[:n])
 		if n > 0 || err != nil || len(b) == 0 {
-			return n, err //nolint:wrapcheck // io.EOF must stay itself
+			return n, err
 		}
 	}
 }

@@ -78,19 +78,15 @@ func (r *Reconciler) configured(a Adapter, c *catalog.Contents) (d *adapter.Desi
 		}
 		return nil, fmt.Sprintf("there is no plugin %s in %s", a.Plugin, strings.Join(dirs, ", ")), false
 	}
-	tree, absent, _, err := secret.ExpandTree(a.Config, r.config.Secrets)
+	tree, absent, secrets, err := secret.ExpandTree(a.Config, r.config.Secrets)
 	if err != nil {
 		return nil, "config: " + err.Error(), false
 	}
-	env := make(map[string]string, len(a.Env))
-	for _, name := range slices.Sorted(maps.Keys(a.Env)) {
-		expanded, lacks, err := secret.Expand(a.Env[name], r.config.Secrets)
-		if err != nil {
-			return nil, "env." + name + ": " + err.Error(), false
-		}
-		absent = append(absent, lacks...)
-		env[name] = expanded
+	env, lacks, more, err := r.environment(a.Env)
+	if err != nil {
+		return nil, err.Error(), false
 	}
+	absent = append(absent, lacks...)
 	if len(absent) > 0 {
 		var all []string
 		for _, m := range absent {
@@ -102,10 +98,27 @@ func (r *Reconciler) configured(a Adapter, c *catalog.Contents) (d *adapter.Desi
 	if err != nil {
 		return nil, "config: " + err.Error(), false
 	}
+	if r.config.Tell != nil {
+		r.config.Tell(a.Name, append(secrets, more...))
+	}
 	return &adapter.Desired{
-		Name: a.Name, Program: program(p), Prefix: a.Prefix, Config: raw, Configured: true,
+		Name: a.Name, Program: program(p), Prefix: a.Prefix, Config: raw, Configured: true, MayAsk: true,
 		Env: env, Dir: r.config.Dir, Limits: a.Limits, Locate: a.Locate,
 	}, "", false
+}
+
+// environment expands the references in an adapter's variables.
+func (r *Reconciler) environment(vars map[string]string) (env map[string]string, missing []secret.Missing, secrets []string, err error) {
+	env = make(map[string]string, len(vars))
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		expanded, lacks, found, err := secret.ExpandTree(vars[name], r.config.Secrets)
+		if err != nil {
+			return nil, nil, nil, fmt.Errorf("env.%s: %w", name, err)
+		}
+		env[name], _ = expanded.(string)
+		missing, secrets = append(missing, lacks...), append(secrets, found...)
+	}
+	return env, missing, secrets, nil
 }
 
 func program(p catalog.Plugin) adapter.Program {

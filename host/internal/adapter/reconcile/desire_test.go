@@ -34,7 +34,7 @@ func TestAConfiguredAdapterIsItsPluginWithItsSecretsFilledIn(t *testing.T) {
 	want := &adapter.Desired{
 		Name: "orders", Program: adapter.Program{Plugin: "sql", Path: "/p/sql", Stamp: "1"}, Prefix: "o.",
 		Config:     []byte(`{"dsn":"db://ann:hunter\"2@x","list":["ann",true,null],"n":9007199254740993}`),
-		Configured: true, Env: map[string]string{"TZ": "UTC", "TOKEN": `x-hunter"2`}, Dir: "/work", Limits: limits,
+		Configured: true, MayAsk: true, Env: map[string]string{"TZ": "UTC", "TOKEN": `x-hunter"2`}, Dir: "/work", Limits: limits,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -210,7 +210,7 @@ func remove(t *testing.T, dir, name string) {
 	}
 }
 
-// runs runs the reconciler until the end of the test, and expects that nothing
+// runs the reconciler until the end of the test, and expects that nothing
 // runs any more after it.
 func (f *fixture) runs(t *testing.T) (stop func()) {
 	t.Helper()

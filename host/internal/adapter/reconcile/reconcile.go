@@ -45,7 +45,11 @@ type Config struct {
 	Secrets  secret.Source
 	Launcher adapter.Launcher
 	Registry life.Registry
-	Log      hclog.Logger
+	// Key is what origins are keyed with.
+	Key []byte
+	// Tell hears of each adapter's secrets before it is started; may be nil.
+	Tell func(adapter string, secrets []string)
+	Log  hclog.Logger
 }
 
 const (
@@ -151,7 +155,7 @@ func (r *Reconciler) life(name string) *life.Life {
 	l := r.lives[name]
 	if l == nil {
 		l = life.New(life.Config{
-			Name: name, Launcher: r.config.Launcher, Registry: r.config.Registry, Log: r.config.Log,
+			Name: name, Launcher: r.config.Launcher, Registry: r.config.Registry, Key: r.config.Key, Log: r.config.Log,
 		})
 		r.lives[name] = l
 	}

@@ -1,0 +1,151 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package life
+
+import (
+	"time"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// machine is the state machine of a life. Everything that changes what runs
+// happens in its one goroutine.
+type machine struct {
+	*Life
+
+	cur    *running    // what serves; nil: nothing
+	failed tool.Digest // what came to nothing
+	last   tool.Digest // what temper is about
+	temper *temper
+	retry  *time.Timer // when failed is tried again; nil: not by itself
+}
+
+func (m *machine) run() {
+	defer close(m.done)
+	for {
+		m.mu.Lock()
+		w := m.wanted
+		m.mu.Unlock()
+		if m.cur != nil && m.cur.ended() {
+			m.bury(w)
+		}
+		if w.stop {
+			m.end()
+			return
+		}
+		if m.step(w) {
+			m.wait()
+		}
+	}
+}
+
+// bury deals with an instance that has ended by itself. It stays in the
+// registry, so that its tools stay listed and calls of them wait for the next.
+func (m *machine) bury(w wanted) {
+	dead := m.cur
+	m.cur = nil
+	m.crashed(dead)
+	m.discard(dead)
+	if w.digest != dead.digest {
+		// Another one is wanted, and nothing serves any more: it is tried at
+		// once, whatever came of it before.
+		m.forget()
+		return
+	}
+	m.about(w)
+	delay, again := m.temper.crashed(time.Since(dead.since), dead.desired.Limits.Restarts)
+	if delay == 0 && again {
+		return
+	}
+	m.failed = w.digest
+	if again {
+		m.retry = time.NewTimer(delay)
+	}
+	m.pause(delay)
+}
+
+// step takes one step towards what is wanted, and reports whether there is
+// nothing to do but to wait.
+func (m *machine) step(w wanted) (rested bool) {
+	switch {
+	case w.desired == nil && w.reason == "": // nothing was said yet
+	case w.desired == nil:
+		m.forget()
+		m.last = tool.Digest{}
+		m.leave(m.cur, adapter.Waiting, w.reason)
+		m.cur = nil
+	case m.cur != nil && m.cur.digest == w.digest:
+		if !m.failed.IsZero() { // another one was wanted meanwhile
+			m.forget()
+			m.resume(m.cur)
+		}
+	case w.digest == m.failed && (m.temper.quarantined() || m.retry != nil): // it is not time
+	default:
+		return m.try(w)
+	}
+	return true
+}
+
+// try starts what is wanted, beside what serves.
+func (m *machine) try(w wanted) (started bool) {
+	m.about(w)
+	m.forget()
+	next, err := m.start(w, m.cur)
+	if err == nil {
+		m.cur = next
+		return true
+	}
+	m.failed = w.digest
+	delay, again := m.temper.failed(err)
+	if again {
+		m.retry = time.NewTimer(delay)
+	}
+	m.Life.failed(w, m.cur, err, delay)
+	return false // what is wanted may have changed meanwhile
+}
+
+// about makes temper that of what is wanted.
+func (m *machine) about(w wanted) {
+	if w.digest != m.last {
+		m.temper, m.last = newTemper(), w.digest
+	}
+}
+
+// forget forgets what came to nothing.
+func (m *machine) forget() {
+	if m.retry != nil {
+		m.retry.Stop()
+	}
+	m.retry, m.failed = nil, tool.Digest{}
+}
+
+// wait waits until there may be something to do.
+func (m *machine) wait() {
+	var ended <-chan struct{}
+	var updates <-chan update
+	if m.cur != nil {
+		ended, updates = m.cur.instance.Done(), m.cur.updates
+	}
+	var again <-chan time.Time
+	if m.retry != nil {
+		again = m.retry.C
+	}
+	select {
+	case <-m.signal:
+	case <-again:
+		m.retry = nil
+	case u := <-updates:
+		m.refresh(m.cur, u)
+	case <-ended:
+	}
+}
+
+// end ends the life.
+func (m *machine) end() {
+	m.forget()
+	m.leave(m.cur, adapter.Stopped, "")
+	m.drains.Wait()
+	m.update(func(s *adapter.Status) { s.State, s.PID, s.Tools, s.Retry = adapter.Stopped, 0, 0, nil })
+}
