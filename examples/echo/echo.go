@@ -21,6 +21,8 @@ func addEcho(p *toolwharf.Plugin[toolwharf.None]) {
 				`"required":["text"],"additionalProperties":false}`)))
 	toolwharf.AddFunc(p, "numbers", numbers, toolwharf.ReadOnly(),
 		toolwharf.Description("Return the value, every digit as it came."))
+	toolwharf.AddFunc(p, "notify", notify, toolwharf.ReadOnly(),
+		toolwharf.Description("Send the data to the client as a log message of that level, then end."))
 	toolwharf.AddFunc(p, "count", new(counter).count, toolwharf.ReadOnly(),
 		toolwharf.Description("Return the process id and how often this tool was called in this process."))
 	toolwharf.AddFunc(p, "big", big, toolwharf.ReadOnly(),
@@ -47,6 +49,16 @@ type numbersOut struct {
 }
 
 func numbers(_ context.Context, in numbersIn) (numbersOut, error) { return numbersOut(in), nil }
+
+type notifyIn struct {
+	Level string `json:"level" enum:"debug,info,notice,warning,error,critical,alert,emergency" default:"info"`
+	Data  any    `json:"data" jsonschema:"any JSON value"`
+}
+
+func notify(ctx context.Context, in notifyIn) (struct{}, error) {
+	toolwharf.Notify(ctx, toolwharf.Level(in.Level), in.Data)
+	return struct{}{}, nil
+}
 
 type counter struct{ calls atomic.Int64 }
 

@@ -60,6 +60,9 @@ func TestToolsByHand(t *testing.T) {
 	if stdout, stderr, code := byHand(t, "call", "sleep", `{"ms":0}`); code != 0 || stdout != "{\n  \"slept_ms\": 0\n}\n" || !strings.Contains(stderr, "sleep begins") {
 		t.Errorf("sleep: exit code %d, %q, %q", code, stdout, stderr)
 	}
+	if _, stderr, code := byHand(t, "call", "notify", `{"data":1.10}`); code != 0 || stderr != "log info 1.10\n" {
+		t.Errorf("notify: exit code %d, %q", code, stderr)
+	}
 	if _, stderr, code := byHand(t, "call", "panic"); code != 1 || !strings.Contains(stderr, "tool_failed/panic\n") {
 		t.Errorf("panic: exit code %d, %q", code, stderr)
 	}
@@ -84,7 +87,9 @@ func TestEffectsAreDeclared(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"crash": "additive", "write_note": "additive", "danger": "destructive"}
+	want := map[string]string{
+		"crash": "additive", "write_note": "additive", "write_after_asking": "additive", "danger": "destructive",
+	}
 	for _, tool := range got.Tools {
 		effects := want[tool.Name]
 		if effects == "" {

@@ -19,5 +19,7 @@ func plugin() *toolwharf.Plugin[toolwharf.None] {
 	addEcho(p)
 	addTrouble(p)
 	addNotes(p)
+	addFile(p)
+	addAsk(p)
 	return p
 }

@@ -14,6 +14,8 @@ func addNotes(p *toolwharf.Plugin[toolwharf.None]) {
 	n := new(notes)
 	toolwharf.AddFunc(p, "write_note", n.write, toolwharf.Additive(),
 		toolwharf.Description("Keep a note, in memory, until the process ends."))
+	toolwharf.AddFunc(p, "write_after_asking", n.writeAfterAsking, toolwharf.Additive(), toolwharf.Asks(askKeep("")),
+		toolwharf.Description("Ask the user whether to keep a note, and keep it if so."))
 	toolwharf.AddFunc(p, "notes", n.list, toolwharf.ReadOnly(),
 		toolwharf.Description("Return the notes that are kept."))
 	toolwharf.AddFunc(p, "danger", n.clear, toolwharf.Destructive(),
@@ -43,6 +45,27 @@ func (n *notes) write(_ context.Context, in writeIn) (countedOut, error) {
 	defer n.mu.Unlock()
 	n.kept = append(n.kept, in.Text)
 	return countedOut{len(n.kept)}, nil
+}
+
+type keep struct {
+	Keep bool `json:"keep" jsonschema:"whether the note is kept"`
+}
+
+func askKeep(text string) toolwharf.InputRequest {
+	return toolwharf.Form[keep]("keep", "Keep this note? "+text)
+}
+
+// writeAfterAsking has no effect before it has been answered: a round that asks
+// may be run again.
+func (n *notes) writeAfterAsking(ctx context.Context, in writeIn) (countedOut, error) {
+	answer, action, ok := toolwharf.Answer[keep](ctx, "keep")
+	switch {
+	case !ok:
+		return countedOut{}, toolwharf.Ask(askKeep(in.Text))
+	case action != toolwharf.ActionAccept || !answer.Keep:
+		return countedOut{}, declined("to keep the note")
+	}
+	return n.write(ctx, in)
 }
 
 func (n *notes) list(context.Context, struct{}) (notesOut, error) {

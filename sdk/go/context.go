@@ -24,6 +24,9 @@ type Call struct {
 	ProtocolVersion string
 	// ClientCapabilities is one JSON object, MCP ClientCapabilities.
 	ClientCapabilities json.RawMessage
+	// LogLevel is the least severe message that the client wants of [Notify];
+	// empty: it wants none.
+	LogLevel Level
 	// WantsProgress: the client asked for progress. Unasked progress is dropped.
 	WantsProgress bool
 	// Principal is the caller's name; empty unless the adapter is configured with
@@ -68,6 +71,8 @@ type running struct {
 	send    func(*pluginv1.CallToolResponse) error
 	log     *slog.Logger
 	pace    pace
+	answers map[string][]byte // to the questions of the round before
+	state   []byte            // of the round before
 }
 
 // CallInfo returns what is known about the call that ctx belongs to; the zero
@@ -92,7 +97,7 @@ func AdapterInfo(ctx context.Context) Adapter {
 }
 
 // Log returns a logger whose lines go to the operator, with the call's id. It
-// never goes to the client. Outside of a call it is [slog.Default].
+// never goes to the client: see [Notify]. Outside of a call it is [slog.Default].
 func Log(ctx context.Context) *slog.Logger {
 	if r, ok := ctx.Value(callKey{}).(*running); ok {
 		return r.log.With("call_id", r.call.ID)

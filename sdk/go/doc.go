@@ -57,8 +57,29 @@
 // [Downstream] and any error that is not an *[Error] are faults: the model learns
 // a code, the operator the rest. A panic is a fault too, and the process lives.
 //
+// # Questions
+//
+// A handler asks the client's user by returning [Ask] as its error, and is called
+// anew, from its beginning, when there are answers:
+//
+//	func paint(ctx context.Context, in PaintIn) (PaintOut, error) {
+//		answer, action, ok := toolwharf.Answer[Colour](ctx, "colour")
+//		switch {
+//		case !ok:
+//			return PaintOut{}, toolwharf.Ask(toolwharf.Form[Colour]("colour", "Which colour?"))
+//		case action != toolwharf.ActionAccept:
+//			return PaintOut{}, toolwharf.ToolError("declined", "the user chose no colour")
+//		}
+//		...
+//
+// Rounds share the arguments, the call's id and what [InputRequired.State] holds,
+// and nothing else: what is done before a question may be done again, or in vain.
+// [Request] asks for what is no form, [ClientCan] says who can be asked, [Asks] has
+// the questions judged when the plugin starts.
+//
 // # By hand
 //
 // Started without a host, a plugin says what it is. `describe` prints what a host
-// would learn of it and `call TOOL JSON` runs one tool; see `--help`.
+// would learn of it and `call TOOL JSON` runs one tool; where that asks, `--answers`
+// and `--state` go on. See `--help`.
 package toolwharf

@@ -86,3 +86,27 @@ func ExampleResult() { //nolint:testableexamples // a plugin does not return
 	}, toolwharf.ReadOnly())
 	p.Serve()
 }
+
+type Crew struct {
+	Captain string `json:"captain" jsonschema:"name of the captain"`
+	Hands   int    `json:"hands" jsonschema:"how many besides" min:"0" default:"2"`
+	Watch   string `json:"watch" enum:"day,night" default:"day"`
+}
+
+// A tool that asks the user before it does anything.
+func ExampleAsk() { //nolint:testableexamples // a plugin does not return
+	p := toolwharf.NewStateless(toolwharf.Info{Name: "muster", Version: "1.0.0"})
+	question := toolwharf.Form[Crew]("crew", "Who sails?")
+	toolwharf.AddFunc(p, "sail", func(ctx context.Context, _ struct{}) (string, error) {
+		crew, action, ok := toolwharf.Answer[Crew](ctx, "crew")
+		switch {
+		case !ok:
+			return "", toolwharf.Ask(question)
+		case action != toolwharf.ActionAccept:
+			return "", toolwharf.ToolError("nobody_sails", "the user named no crew")
+		}
+		toolwharf.Notify(ctx, toolwharf.LevelInfo, "casting off")
+		return crew.Captain + " has the " + crew.Watch + " watch", nil
+	}, toolwharf.Additive(), toolwharf.Asks(question))
+	p.Serve()
+}

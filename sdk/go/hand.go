@@ -5,7 +5,6 @@ package toolwharf
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -27,6 +26,9 @@ const handUsage = `usage:
   %[1]s --version
 flags of describe and call:
   --config JSON|@FILE|-     the configuration; ${NAME} in its texts is taken from the environment
+flags of call, to answer what a tool has asked:
+  --answers JSON|@FILE|-    an object with an answer for each key
+  --state BASE64            the state that was printed with the questions
 `
 
 // run does what the arguments ask and returns the exit code: 0, 1 when what was
@@ -45,10 +47,12 @@ func (h *hand) run(args []string) int {
 	case len(words) == 0:
 		h.introduce()
 		return 1
+	case words[0] != "call" && flags.round():
+		return h.misused("--answers and --state are for call")
 	case words[0] == "describe" && len(words) == 1:
 		return h.describe(flags.config)
 	case words[0] == "call" && (len(words) == 2 || len(words) == 3):
-		return h.call(words[1], append(words, "{}")[2], flags.config)
+		return h.call(words[1], append(words, "{}")[2], flags)
 	case words[0] == "help":
 		h.usage(h.out)
 		return 0
@@ -57,9 +61,12 @@ func (h *hand) run(args []string) int {
 }
 
 type handFlags struct {
-	help, version bool
-	config        *string
+	help, version          bool
+	config, answers, state *string
 }
+
+// round: this is not the first round of a call.
+func (f *handFlags) round() bool { return f.answers != nil || f.state != nil }
 
 // split tells flags from words; flags may stand anywhere.
 func split(args []string) (words []string, f handFlags, err error) {
@@ -70,14 +77,22 @@ func split(args []string) (words []string, f handFlags, err error) {
 			f.help = true
 		case "-version", "--version":
 			f.version = true
-		case "-config", "--config":
+		case "-config", "--config", "-answers", "--answers", "-state", "--state":
+			name = strings.TrimLeft(name, "-")
 			if !joined {
 				if i++; i == len(args) {
-					return nil, f, errors.New("--config needs a value")
+					return nil, f, fmt.Errorf("--%s needs a value", name)
 				}
 				value = args[i]
 			}
-			f.config = &value
+			switch name {
+			case "config":
+				f.config = &value
+			case "answers":
+				f.answers = &value
+			default:
+				f.state = &value
+			}
 		default:
 			if strings.HasPrefix(name, "--") {
 				return nil, f, fmt.Errorf("unknown flag %s", name)

@@ -174,6 +174,64 @@ func TestCallByHand(t *testing.T) {
 	}
 }
 
+func TestQuestionsByHand(t *testing.T) {
+	call := func(args ...string) (int, string, string) {
+		code, out, err := byHand(t, harbour(), "", append([]string{"call", "moor"}, args...)...)
+		var said []string // without the log
+		for line := range strings.Lines(err) {
+			if !strings.HasPrefix(line, "time=") {
+				said = append(said, line)
+			}
+		}
+		return code, out, strings.Join(said, "")
+	}
+	code, out, err := call()
+	var asked struct {
+		Requests map[string]struct {
+			Method string
+			Params map[string]any
+		}
+		State string
+	}
+	if json.Unmarshal([]byte(out), &asked) != nil || code != 1 {
+		t.Fatalf("exit code %d, %s", code, out)
+	}
+	if asked.Requests["berth"].Params["message"] != "Where to?" || asked.Requests["roots"].Method != "roots/list" || asked.State != "MQ==" {
+		t.Errorf("got %s", out)
+	}
+	const note = `harbour: moor asks before it goes on; call it again with the same arguments and ` +
+		`--answers '{KEY: {"action": "accept", "content": {...}}}' and --state with the state above` + "\n"
+	if err != note {
+		t.Errorf("stderr %q", err)
+	}
+	code, out, err = call("{}", "--state", asked.State, "--answers", `{"berth":{"action":"accept","content":{"number":9007199254740993}}}`)
+	if code != 0 || !strings.Contains(out, `"number": 9007199254740993`) || !strings.Contains(out, `"round": 1`) || err != "" {
+		t.Errorf("exit code %d, %s, %s", code, out, err)
+	}
+	if code, out, err = call(`--answers={"berth":{"action":"cancel"}}`); code != 1 || out != "" || err != "tool_error/not_moored: the user chose to cancel\n" {
+		t.Errorf("exit code %d, %q, %q", code, out, err)
+	}
+	if code, out, err = call(`{"state_bytes":40000}`); code != 1 || out != "" || !strings.HasPrefix(err, "tool_failed/state_too_large\ndetail: ") {
+		t.Errorf("exit code %d, %q, %q", code, out, err)
+	}
+	for want, args := range map[string][]string{
+		"harbour: --answers: not JSON: {\n":                {"--answers", "{"},
+		"harbour: --answers: not an object with an answer": {"--answers", "[]"},
+		"harbour: --answers: not an object with an":        {"--answers", "null"},
+		"harbour: --state: illegal base64":                 {"--state", "%"},
+	} {
+		if code, _, err := call(args...); code != 1 || !strings.HasPrefix(err, want) {
+			t.Errorf("%q: exit code %d, %q", args, code, err)
+		}
+	}
+	if code, _, err := byHand(t, harbour(), "", "describe", "--state", "MQ=="); code != 2 || !strings.Contains(err, "are for call") {
+		t.Errorf("exit code %d, %q", code, err)
+	}
+	if code, _, err := byHand(t, harbour(), "", "call", "hail", `{"Level":"notice"}`); code != 0 || !strings.Contains(err, "\nlog notice {\"ahoy\":\"notice\"}\n") {
+		t.Errorf("exit code %d, %q", code, err)
+	}
+}
+
 func TestCallByHandOpensAndClosesTheState(t *testing.T) {
 	code, out, err := byHand(t, harbour(), "", "call", "greet", `{"name":"Ada"}`, "--config", `{"greeting":"${GREETING}","token":"${TOKEN}"}`)
 	if code != 0 || !strings.Contains(out, "Ahoy, Ada!") {

@@ -17,8 +17,12 @@ import (
 	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
 )
 
-// call runs one tool in this process, as a host would, and prints its result.
-func (h *hand) call(name, args string, config *string) int {
+// handCapabilities are a person's at a terminal, who can answer anything.
+const handCapabilities = `{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}`
+
+// call runs one round of one tool in this process, as a host would, and prints
+// its result or its questions.
+func (h *hand) call(name, args string, flags handFlags) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	t := h.core.byName[name]
@@ -32,7 +36,11 @@ func (h *hand) call(name, args string, config *string) int {
 	if err != nil {
 		return h.failed(fmt.Errorf("arguments of %s: %w", name, err))
 	}
-	conf, err := h.configFor(config)
+	answers, round, err := h.roundFor(flags)
+	if err != nil {
+		return h.failed(err)
+	}
+	conf, err := h.configFor(flags.config)
 	if err != nil {
 		return h.failed(err)
 	}
@@ -48,12 +56,20 @@ func (h *hand) call(name, args string, config *string) int {
 	defer all.replace(nil, log)
 
 	run := &running{
-		call: Call{ID: "by-hand", Attempt: 1, WantsProgress: true}, adapter: &adapter, log: log, send: h.progress,
+		call: Call{
+			ID: "by-hand", Attempt: 1, WantsProgress: true, LogLevel: LevelDebug,
+			ProtocolVersion: answerable, ClientCapabilities: json.RawMessage(handCapabilities),
+		},
+		adapter: &adapter, log: log, send: h.event, answers: answers, state: round,
 	}
 	ctx = context.WithValue(ctx, callKey{}, run)
 	result, err := h.core.run(ctx, run, name, state, data)
 	if err != nil {
-		return h.refused(callError(ctx, err))
+		last := ending(ctx, err)
+		if q := last.GetInputRequired(); q != nil {
+			return h.question(q, name)
+		}
+		return h.refused(last.GetError())
 	}
 	h.print(result)
 	return 0
@@ -67,7 +83,11 @@ func (t *tool) validate(args []byte) error {
 	return t.input.Validate(args)
 }
 
-func (h *hand) progress(m *pluginv1.CallToolResponse) error {
+// event prints what a client would learn while the call runs.
+func (h *hand) event(m *pluginv1.CallToolResponse) error {
+	if l := m.GetLog(); l != nil {
+		fmt.Fprintf(h.err, "log %s %s\n", levelOf(l.GetLevel()), l.GetData())
+	}
 	if p := m.GetProgress(); p != nil {
 		fmt.Fprintf(h.err, "progress %g", p.GetProgress())
 		if p.Total != nil {

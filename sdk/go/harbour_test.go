@@ -29,6 +29,8 @@ func harbour() *Plugin[basin] {
 	AddFunc(p, "blocks", blocks, ReadOnly())
 	AddFunc(p, "print", stray)
 	AddFunc(p, "info", info)
+	AddFunc(p, "moor", moorAfterAsking, Asks(askBerth()))
+	AddFunc(p, "hail", hail)
 	return p
 }
 
@@ -148,6 +150,46 @@ func info(ctx context.Context, _ struct{}) (infoOut, error) {
 	return infoOut{CallInfo(ctx), AdapterInfo(ctx)}, nil
 }
 
+func askBerth() InputRequest { return Form[berth]("berth", "Where to?") }
+
+type moorIn struct {
+	StateBytes int `json:"state_bytes,omitempty"`
+}
+
+type moorOut struct {
+	Call  string          `json:"call"`
+	Berth berth           `json:"berth"`
+	Roots json.RawMessage `json:"roots,omitempty"`
+	Round int             `json:"round"`
+}
+
+// moorAfterAsking counts its rounds in the state.
+func moorAfterAsking(ctx context.Context, in moorIn) (moorOut, error) {
+	if !ClientCan(ctx, "elicitation/form") {
+		return moorOut{}, Denied("nobody_to_ask", "this client cannot be asked")
+	}
+	out := moorOut{Call: CallInfo(ctx).ID}
+	RoundState(ctx, &out.Round)
+	if in.StateBytes > 0 {
+		return out, Ask(askBerth()).State(make([]byte, in.StateBytes))
+	}
+	berth, action, ok := Answer[berth](ctx, "berth")
+	switch {
+	case !ok:
+		return out, Ask(askBerth(), Request("roots", "roots/list", nil)).State(out.Round + 1)
+	case action != ActionAccept:
+		return out, ToolError("not_moored", "the user chose to "+string(action))
+	}
+	out.Berth = berth
+	out.Roots, _ = Response[json.RawMessage](ctx, "roots")
+	return out, nil
+}
+
+func hail(ctx context.Context, in struct{ Level Level }) (struct{}, error) {
+	Notify(ctx, in.Level, map[string]any{"ahoy": in.Level})
+	return struct{}{}, nil
+}
+
 // wrongPlugin has every mistake that registration finds.
 func wrongPlugin() *Plugin[None] {
 	p := NewStateless(Info{Name: "Wrong"}, Check(func(context.Context, basinConfig) ([]Grant, error) { return nil, nil }))
@@ -164,6 +206,9 @@ func wrongPlugin() *Plugin[None] {
 	) (struct{}, error) {
 		return struct{}{}, nil
 	}, Tags(""))
+	AddFunc(p, "asks", nothing, Asks(Form[struct {
+		Password string `json:"password"`
+	}]("login", "Log in.")))
 	AddFunc(p, "result", func(context.Context, struct{}) (func(), error) { return nil, nil })
 	return p
 }

@@ -215,18 +215,25 @@ func (m *moored) configure(t *testing.T, req *pluginv1.ConfigureRequest) *plugin
 // outcome is all that a call said.
 type outcome struct {
 	progress []*pluginv1.Progress
+	log      []*pluginv1.LogMessage
 	parts    int
 	result   *pluginv1.ToolResult // parts put together
+	question *pluginv1.InputRequired
 	err      *pluginv1.CallError
 }
 
 func (m *moored) call(t *testing.T, tool, args string) outcome {
 	t.Helper()
-	stream, err := m.tools.CallTool(t.Context(), &pluginv1.CallToolRequest{
+	return m.send(t, &pluginv1.CallToolRequest{
 		Tool: tool, Arguments: []byte(args), Context: &pluginv1.CallContext{
 			CallId: "call_1", Attempt: 2, RunId: "run_1", ProtocolVersion: "2026-07-28", WantsProgress: true, Principal: "ada",
 		},
 	})
+}
+
+func (m *moored) send(t *testing.T, req *pluginv1.CallToolRequest) outcome {
+	t.Helper()
+	stream, err := m.tools.CallTool(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,6 +258,8 @@ func gather(stream grpc.ServerStreamingClient[pluginv1.CallToolResponse]) (out o
 		switch m := m.GetMessage().(type) {
 		case *pluginv1.CallToolResponse_Progress:
 			out.progress = append(out.progress, m.Progress)
+		case *pluginv1.CallToolResponse_Log:
+			out.log = append(out.log, m.Log)
 		case *pluginv1.CallToolResponse_Part:
 			out.parts++
 			structured = append(structured, m.Part.GetStructured()...)
@@ -262,6 +271,8 @@ func gather(stream grpc.ServerStreamingClient[pluginv1.CallToolResponse]) (out o
 			if out.parts > 0 {
 				out.result.Structured, out.result.Content = structured, content
 			}
+		case *pluginv1.CallToolResponse_InputRequired:
+			out.question = m.InputRequired
 		case *pluginv1.CallToolResponse_Error:
 			out.err = m.Error
 		}

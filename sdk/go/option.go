@@ -18,6 +18,7 @@ type toolOptions struct {
 	effects []pluginv1.Effects
 	input   json.RawMessage
 	output  json.RawMessage
+	asks    []InputRequest
 }
 
 type toolOption func(*toolOptions)
@@ -89,4 +90,11 @@ func InputSchema(schema json.RawMessage) ToolOption {
 // Schema 2020-12, at most 64 KiB, no reference that leaves the document.
 func OutputSchema(schema json.RawMessage) ToolOption {
 	return toolOption(func(o *toolOptions) { o.output = schema })
+}
+
+// Asks names questions that the tool may [Ask], so that their mistakes are found
+// when the plugin starts and not when somebody is asked. It promises nothing to
+// the host.
+func Asks(questions ...InputRequest) ToolOption {
+	return toolOption(func(o *toolOptions) { o.asks = append(o.asks, questions...) })
 }

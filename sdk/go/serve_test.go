@@ -115,6 +115,7 @@ func TestAPluginThatIsNotRightNamesAllItsFaults(t *testing.T) {
 		`tool "bad name": the name`, `tool "effects": more than one of`, `tool "schema": InputSchema: the root`,
 		`tool "schema": OutputSchema: not a JSON`, `tool "large": a schema of`, `tool "tags": tag ""`,
 		`.N: default "x" is not JSON`, `tool "result": result:`,
+		`tool "asks": question "login": `, `field "password": asks for a secret`,
 	} {
 		if !strings.Contains(l.stderr.String(), want) {
 			t.Errorf("missing %q in\n%s", want, l.stderr)
@@ -383,6 +384,20 @@ func TestACallFromEndToEnd(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+	t.Run("messages to the client", func(t *testing.T) {
+		for level, want := range map[string]int{"info": 0, "warning": 1, "alert": 1} {
+			got := m.send(t, &pluginv1.CallToolRequest{
+				Tool: "hail", Arguments: []byte(`{"Level":"` + level + `"}`),
+				Context: &pluginv1.CallContext{LogLevel: pluginv1.LogLevel_LOG_LEVEL_WARNING},
+			})
+			if len(got.log) != want || got.result == nil || want > 0 && string(got.log[0].GetData()) != `{"ahoy":"`+level+`"}` {
+				t.Errorf("%s: got %v", level, got)
+			}
+		}
+		if got := m.call(t, "hail", `{"Level":"emergency"}`); len(got.log) > 0 {
+			t.Errorf("unasked: %v", got.log)
+		}
+	})
 	t.Run("cancelling the stream cancels the work", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		stream, err := m.tools.CallTool(ctx, &pluginv1.CallToolRequest{
@@ -435,6 +450,64 @@ func TestACallFromEndToEnd(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
+}
+
+func TestACallThatAsksGoesOnWithTheAnswers(t *testing.T) {
+	m := moor(t)
+	m.configure(t, new(pluginv1.ConfigureRequest))
+	round := func(args string, answers map[string]string, state []byte) outcome {
+		t.Helper()
+		req := &pluginv1.CallToolRequest{
+			Tool: "moor", Arguments: []byte(args), Answers: map[string][]byte{}, State: state, Context: &pluginv1.CallContext{
+				CallId: "call_1", ProtocolVersion: "2026-07-28", ClientCapabilities: []byte(`{"elicitation":{}}`),
+			},
+		}
+		for key, answer := range answers {
+			req.Answers[key] = []byte(answer)
+		}
+		return m.send(t, req)
+	}
+	asks := func(got outcome, state string) *pluginv1.InputRequired {
+		t.Helper()
+		q := got.question
+		if q == nil || got.result != nil || got.err != nil {
+			t.Fatalf("got %+v", got)
+		}
+		berth, roots := q.GetRequests()["berth"], q.GetRequests()["roots"]
+		if berth.GetMethod() != "elicitation/create" || !strings.Contains(string(berth.GetParams()), `"message":"Where to?"`) ||
+			roots.GetMethod() != "roots/list" || len(q.GetRequests()) != 2 || string(q.GetState()) != state {
+			t.Errorf("got %v", q)
+		}
+		return q
+	}
+	first := asks(round(`{}`, nil, nil), "1")
+	second := asks(round(`{}`, map[string]string{"other": `{"action":"accept","content":{}}`}, first.GetState()), "2")
+	third := asks(round(`{}`, map[string]string{"berth": `{"action":"accept","content":{"number":"one"}}`}, second.GetState()), "3")
+	m.stderr.wait(t, `"an answer is not used"`, `"call_id":"call_1"`, `"key":"berth"`)
+
+	got := round(`{}`, map[string]string{
+		"berth": `{"action":"accept","content":{"number":9007199254740993}}`, "roots": `{"roots":[],"n":1.10}`,
+	}, third.GetState())
+	want := `{"call":"call_1","berth":{"number":9007199254740993,"side":"port","note":null},"roots":{"roots":[],"n":1.10},"round":3}`
+	if string(got.result.GetStructured()) != want {
+		t.Errorf("got %+v", got)
+	}
+	for _, action := range []string{"decline", "cancel"} {
+		got := round(`{}`, map[string]string{"berth": `{"action":"` + action + `"}`}, first.GetState())
+		if got.err.GetCode() != "not_moored" || got.err.GetText() != "the user chose to "+action {
+			t.Errorf("%s: got %+v", action, got)
+		}
+	}
+	if got := round(`{"state_bytes":32768}`, nil, nil); len(got.question.GetState()) != MaxState {
+		t.Errorf("got %v", got.err)
+	}
+	if got := round(`{"state_bytes":32769}`, nil, nil).err; got.GetCode() != "state_too_large" || got.GetText() != "" ||
+		got.GetKind() != pluginv1.ErrorKind_ERROR_KIND_TOOL_FAILED {
+		t.Errorf("got %v", got)
+	}
+	if got := m.call(t, "moor", `{}`).err; got.GetCode() != "nobody_to_ask" {
+		t.Errorf("got %v", got)
+	}
 }
 
 func TestHealth(t *testing.T) {

@@ -90,6 +90,11 @@ func (c *core) addTool(name string, in, out reflect.Type, opts []ToolOption) *to
 			fault("tag %q is empty or has spaces around it", tag)
 		}
 	}
+	for _, q := range o.asks {
+		if err := q.fault(); err != nil {
+			fault("%w", err)
+		}
+	}
 	var err error
 	if t.input, err = schema.Input(in, known()); err != nil {
 		t.input = schema.Opaque()

@@ -34,18 +34,29 @@ func (s *toolService) CallTool(req *pluginv1.CallToolRequest, stream toolStream)
 	out := &outlet{stream: stream}
 	defer out.close()
 
-	run := &running{call: callOf(req.GetContext()), adapter: &used.adapter, send: out.send, log: s.log}
+	run := &running{
+		call: callOf(req.GetContext()), adapter: &used.adapter, send: out.send, log: s.log,
+		answers: req.GetAnswers(), state: req.GetState(),
+	}
 	ctx := context.WithValue(stream.Context(), callKey{}, run)
 	result, err := s.core.run(ctx, run, req.GetTool(), used.state, req.GetArguments())
 	if err == nil {
 		err = result.fits(used.adapter.Limits.MaxResultBytes)
 	}
 	if err != nil {
-		return out.send(&pluginv1.CallToolResponse{
-			Message: &pluginv1.CallToolResponse_Error{Error: callError(ctx, err)},
-		})
+		return out.send(ending(ctx, err))
 	}
 	return result.deliver(out.send)
+}
+
+// ending is the last message of a call that came to no result: a question or an
+// error.
+func ending(ctx context.Context, err error) *pluginv1.CallToolResponse {
+	question, err := asked(err)
+	if err != nil {
+		return &pluginv1.CallToolResponse{Message: &pluginv1.CallToolResponse_Error{Error: callError(ctx, err)}}
+	}
+	return &pluginv1.CallToolResponse{Message: &pluginv1.CallToolResponse_InputRequired{InputRequired: question}}
 }
 
 // run runs one tool; a panic of it is an error.
@@ -69,6 +80,7 @@ func callOf(c *pluginv1.CallContext) Call {
 		RunID:              c.GetRunId(),
 		ProtocolVersion:    c.GetProtocolVersion(),
 		ClientCapabilities: c.GetClientCapabilities(),
+		LogLevel:           levelOf(c.GetLogLevel()),
 		WantsProgress:      c.GetWantsProgress(),
 		Principal:          c.GetPrincipal(),
 	}

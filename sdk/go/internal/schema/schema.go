@@ -29,17 +29,18 @@ type Type struct {
 
 // Input describes a type that JSON objects are decoded into: a struct, a map
 // with text keys, or json.RawMessage. All faults are joined.
-func Input(t reflect.Type, known Known) (*Type, error) { return describe(t, known, true) }
+func Input(t reflect.Type, known Known) (*Type, error) { return describe(t, known, true, nil) }
 
 // Output describes a type that is marshalled. All faults are joined.
-func Output(t reflect.Type, known Known) (*Type, error) { return describe(t, known, false) }
+func Output(t reflect.Type, known Known) (*Type, error) { return describe(t, known, false, nil) }
 
 // Opaque is a type whose schema cannot be inferred or does not matter:
 // encoding/json alone reads and writes it, numbers in interfaces keep their
 // digits.
 func Opaque() *Type { return &Type{loose: true} }
 
-func describe(t reflect.Type, known Known, input bool) (*Type, error) {
+// describe infers the schema of t; narrow, if any, has the last word on it.
+func describe(t reflect.Type, known Known, input bool, narrow func(*builder, *jsonschema.Schema, string)) (*Type, error) {
 	b := &builder{input: input, known: standard(known), seen: map[reflect.Type]bool{}}
 	b.survey(t)
 	root, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: b.known})
@@ -53,6 +54,9 @@ func describe(t reflect.Type, known Known, input bool) (*Type, error) {
 			b.fault(t.String(), "arguments are an object, so the type is a struct, a map or json.RawMessage")
 		}
 		root.Type = "object"
+	}
+	if narrow != nil {
+		narrow(b, root, t.String())
 	}
 	if len(b.faults) > 0 {
 		return nil, errors.Join(b.faults...)
