@@ -14,14 +14,14 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
-// headerRun names the run over HTTP, for clients that cannot set _meta.
-const headerRun = "X-Run-Id"
-
 // request is one tools/call, whichever way it came.
 type request struct {
 	call tool.Call
 	// args are the arguments as sent, nil if there are none.
 	args json.RawMessage
+	// state and answers are what it brings back from an earlier round, as
+	// sent, nil if it is the first.
+	state, answers json.RawMessage
 	// doubled is a key that the request has twice, if it has one.
 	doubled string
 	// notify tells the client of progress and logs; nil: it does not listen.
@@ -29,28 +29,29 @@ type request struct {
 }
 
 // callTool answers a tools/call that came through the SDK.
-func (f *Face) callTool(ctx context.Context, o *origin, req *mcpsdk.CallToolRequest) (*callResult, *jsonrpc.Error) {
+func (f *Face) callTool(ctx context.Context, o *origin, req *mcpsdk.CallToolRequest) (reply, *jsonrpc.Error) {
 	e := o.envelopeOf(req.Extra)
-	if req.Params.RequestState != "" {
-		// Nothing here asks the client anything yet: it is not ours.
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid request state"}
-	}
 	r := &request{
 		call: tool.Call{
 			Op: tool.OpTool, Name: req.Params.Name, Principal: o.principal,
 			Client: clientOf(o, e, req),
 		},
-		args: e.arguments, doubled: e.doubled,
+		args: e.arguments, state: e.state, answers: e.answers, doubled: e.doubled,
 	}
-	if e.params == nil { // of a batch
+	run, _ := textOf(e.run)
+	key, _ := textOf(e.call)
+	if e.params == nil { // of a batch, whose protocol version has no rounds
+		if req.Params.RequestState != "" {
+			return nil, invalidParams(invalidState)
+		}
 		r.args = req.Params.Arguments
+		run, _ = req.Params.Meta[metaRun].(string)
+		key, _ = req.Params.Meta[metaCall].(string)
 	}
 	var header http.Header
 	if req.Extra != nil {
 		header = req.Extra.Header
 	}
-	run, _ := req.Params.Meta[metaRun].(string)
-	key, _ := req.Params.Meta[metaCall].(string)
 	f.keys(o, &r.call, run, key, header)
 	if o.mark != "" {
 		f.clients.meet(o.mark, r.call.Client)
@@ -61,36 +62,26 @@ func (f *Face) callTool(ctx context.Context, o *origin, req *mcpsdk.CallToolRequ
 	return f.call(ctx, r)
 }
 
-// keys fills in the client's own keys of a run and of a pending call, as far as
-// they count. A stdio call that names no run belongs to the process's.
-func (f *Face) keys(o *origin, call *tool.Call, run, key string, header http.Header) {
-	if f.keysCount(o.principal) {
-		if run == "" && !o.stdio {
-			run = header.Get(headerRun)
-		}
-		call.Run, call.Key = run, key
-	}
-	if call.Run == "" && o.stdio {
-		call.Run = f.processRun
-	}
-}
-
 // call runs one tools/call through the executor.
-func (f *Face) call(ctx context.Context, r *request) (*callResult, *jsonrpc.Error) {
+func (f *Face) call(ctx context.Context, r *request) (reply, *jsonrpc.Error) {
+	if failed := r.round(); failed != nil {
+		return nil, failed
+	}
 	out, err := f.do(ctx, r)
-	var res *callResult
+	var res reply
 	if err == nil {
 		var failed *tool.Error
-		if res, failed = f.outcome(r.call.Name, out); failed != nil {
+		if res, failed = f.outcome(&r.call, out); failed != nil {
 			f.log.Error("outcome cannot be given to an MCP client", "tool", r.call.Name, "error", failed)
 			err = failed
 		}
 	}
 	if err != nil {
-		var protocol *jsonrpc.Error
-		if res, protocol = failure(err); protocol != nil {
+		failed, protocol := failure(err)
+		if protocol != nil {
 			return nil, protocol
 		}
+		res = failed
 	}
 	res.complete(r.call.Client.Protocol, f.info)
 	return res, nil
@@ -122,23 +113,37 @@ func parseArgs(r *request) (tool.JSON, error) {
 	return tool.ParseArgs(r.args)
 }
 
-// outcome turns what came of a call into a result.
-func (f *Face) outcome(name string, out tool.Outcome) (*callResult, *tool.Error) {
+// outcome turns what came of a call into a result. Before 2026-07-28 a client
+// could only be asked within a session, and there are none here; the executor
+// does not ask it, and if it did the client would take the question for an
+// empty result.
+func (f *Face) outcome(c *tool.Call, out tool.Outcome) (reply, *tool.Error) {
 	switch out := out.(type) {
 	case *tool.Result:
 		wrapped := false
 		if out.Structured != nil {
-			l := f.listed.now().find(name)
+			l := f.listed.now().find(c.Name)
 			wrapped = l != nil && l.wrapped
 		}
-		return resultOf(out, wrapped)
+		return given(resultOf(out, wrapped))
 	case *tool.Pending:
 		return pendingOf(out), nil
 	case *tool.Question:
-		return nil, tool.Failed("input_required_unsupported", nil)
+		if !modern(c.Client.Protocol) {
+			return nil, tool.Failed("input_required_unsupported", nil)
+		}
+		return given(questionOf(out))
 	default:
 		return nil, tool.Failed("no_outcome", nil)
 	}
+}
+
+// given returns a reply or an error, neither of them a nil in an interface.
+func given[R reply](res R, err *tool.Error) (reply, *tool.Error) {
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
 }
 
 // clientOf returns what a request says about the client that sent it.

@@ -146,38 +146,6 @@ func TestAnAdapterCanEndARequestWithAProtocolErrorButNotInTheProtocolsName(t *te
 	})
 }
 
-func TestPendingNamesItsKeys(t *testing.T) {
-	eachWay(t, Config{}, func(t *testing.T, h *host) {
-		h.run = func(context.Context, *tool.Call) (tool.Outcome, error) {
-			return &tool.Pending{Approval: "apr_X", Run: "r", Call: "c"}, nil
-		}
-		for _, era := range eras {
-			a := h.answer(era, call(era, "echo", `{}`))
-			if !a.IsError || a.text() != "approval required: apr_X" || a.meta(metaErrorKind) != "approval_pending" ||
-				a.meta(metaApproval) != "apr_X" || a.meta(metaRun) != "r" || a.meta(metaCall) != "c" {
-				t.Errorf("%s: %+v", era, a)
-			}
-			if want := map[bool]string{true: resultComplete, false: ""}[modern(era)]; a.ResultType != want {
-				t.Errorf("%s: resultType %q", era, a.ResultType)
-			}
-		}
-	})
-}
-
-func TestAQuestionCannotBeAskedYet(t *testing.T) {
-	eachWay(t, Config{}, func(t *testing.T, h *host) {
-		h.run = func(context.Context, *tool.Call) (tool.Outcome, error) { return &tool.Question{}, nil }
-		a := h.answer(versionModern, call(versionModern, "echo", `{}`))
-		if !a.IsError || a.meta(metaErrorKind) != "tool_failed" || a.text() != "tool_failed: input_required_unsupported" {
-			t.Errorf("%+v", a)
-		}
-		m := h.ask(versionModern, body(versionModern, methodCallTool, `"name":"echo","arguments":{},"requestState":"x"`, ""))
-		if m.Error == nil || m.Error.Code != -32602 || m.Error.Message != "invalid request state" {
-			t.Errorf("a state that nobody made: %+v", m)
-		}
-	})
-}
-
 func TestAResultThatNoClientCouldReadIsAFault(t *testing.T) {
 	for name, r := range map[string]*tool.Result{
 		"structured content that is not JSON":  {Structured: json.RawMessage(`{"a":`)},
@@ -211,80 +179,6 @@ func TestAPanicEndsTheRequestAndNotTheHost(t *testing.T) {
 			t.Errorf("the next call: %+v", a)
 		}
 	})
-}
-
-func TestWhoseRunAndCallKeysCount(t *testing.T) {
-	token := tool.Principal{Kind: tool.Token, ClientID: "c", Issuer: "i", Subject: "s"}
-	yes, no := true, false
-	for name, tt := range map[string]struct {
-		principal tool.Principal
-		allow     *bool
-		counts    bool
-	}{
-		"nobody's do not":                    {tool.Principal{}, nil, false},
-		"nobody's do where allowed":          {tool.Principal{}, &yes, true},
-		"nobody's do not where forbidden":    {tool.Principal{}, &no, false},
-		"a token's do":                       {token, nil, true},
-		"a token's do even where forbidden":  {token, &no, true},
-		"the local user's do":                {tool.Principal{Kind: tool.Stdio}, nil, true},
-		"the local user's not if forbidden":  {tool.Principal{Kind: tool.Stdio}, &no, false},
-		"those of a kind unheard of do not":  {tool.Principal{Kind: "ghost"}, &yes, false},
-		"an operator's do":                   {tool.Principal{Kind: tool.Operator}, &no, true},
-		"the local user's do where allowed":  {tool.Principal{Kind: tool.Stdio}, &yes, true},
-		"a token's do where all are allowed": {token, &yes, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := &Face{config: Config{AllowAnonymous: tt.allow}}
-			if got := f.keysCount(tt.principal); got != tt.counts {
-				t.Errorf("%v", got)
-			}
-		})
-	}
-}
-
-func TestRunKeyIsThatOfMetaThenOfTheHeader(t *testing.T) {
-	eachWay(t, Config{AllowAnonymous: new(true)}, func(t *testing.T, h *host) {
-		for name, tt := range map[string]struct{ meta, header, run, key string }{
-			"_meta":  {`,"toolwharf/run_id":"m","toolwharf/call_id":"k"`, "", "m", "k"},
-			"header": {"", "x", "x", ""},
-			"both":   {`,"toolwharf/run_id":"m"`, "x", "m", ""},
-			"none":   {"", "", "", ""},
-			"no key": {`,"toolwharf/run_id":7`, "", "", ""},
-		} {
-			for _, era := range eras {
-				req := body(era, methodCallTool, `"name":"echo","arguments":{}`, tt.meta)
-				h.answer(era, req, headerRun, tt.header)
-				if c := h.last(); c.Run != tt.run || c.Key != tt.key {
-					t.Errorf("%s, %s: run %q, key %q", name, era, c.Run, c.Key)
-				}
-			}
-		}
-	})
-}
-
-func TestAnonymousHTTPCallersHaveNoKeys(t *testing.T) {
-	eachWay(t, Config{}, func(t *testing.T, h *host) {
-		for _, era := range eras {
-			h.answer(era, body(era, methodCallTool, `"name":"echo","arguments":{}`, `,"toolwharf/run_id":"m","toolwharf/call_id":"k"`), headerRun, "x")
-			if c := h.last(); c.Run != "" || c.Key != "" || !c.Principal.IsAnonymous() {
-				t.Errorf("%s: %+v", era, c)
-			}
-		}
-	})
-}
-
-func TestStdioCallsWithoutARunShareThatOfTheProcess(t *testing.T) {
-	h := newHost(t, Config{})
-	p := h.stdio(t.Context())
-	run := func(meta string) string {
-		p.send(body(versionModern, methodCallTool, `"name":"echo","arguments":{}`, meta))
-		p.next()
-		return h.last().Run
-	}
-	first, second, own := run(""), run(""), run(`,"toolwharf/run_id":"mine"`)
-	if !tool.IsID(tool.PrefixRun, first) || first != second || own != "mine" {
-		t.Errorf("runs %q, %q, %q", first, second, own)
-	}
 }
 
 func TestAToolIsCalledByItsAliasToo(t *testing.T) {

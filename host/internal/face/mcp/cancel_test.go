@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -133,4 +135,34 @@ func TestStdioEndsThoughItsClientDoesNotRead(t *testing.T) {
 	leave()
 	_ = p.in.Close()
 	within(t, p.closed, "the end of ServeStdio")
+}
+
+// A call that is held for approval runs as long as its client waits: whether it
+// disconnects or sends notifications/cancelled, the executor's context ends, and
+// with it the request for approval.
+func TestGivingUpWhileHeldForApprovalReachesTheExecutor(t *testing.T) {
+	for _, transport := range []string{"http", "stdio"} {
+		for _, era := range eras {
+			t.Run(transport+"/"+era, func(t *testing.T) {
+				eachWay(t, Config{}, func(t *testing.T, h *host) {
+					s := h.connect(era, transport, nil)
+					for range 2 { // on the direct way the client is an acquaintance by now
+						held, withdrawn := hanging(h)
+						ctx, giveUp := context.WithCancel(t.Context())
+						ended := make(chan error, 1)
+						go func() {
+							_, err := s.CallTool(ctx, &mcpsdk.CallToolParams{Name: "echo"})
+							ended <- err
+						}()
+						within(t, held, "the hold")
+						giveUp()
+						within(t, withdrawn, "the withdrawal")
+						if err := within(t, ended, "the end of the call"); !errors.Is(err, context.Canceled) {
+							t.Errorf("the call ended with %v", err)
+						}
+					}
+				})
+			})
+		}
+	}
 }

@@ -88,7 +88,7 @@ func (f *Face) direct(w http.ResponseWriter, r *http.Request, o *origin) bool {
 	}
 	c := &request{
 		call: tool.Call{Op: tool.OpTool, Name: name, Principal: o.principal, Client: client},
-		args: e.arguments,
+		args: e.arguments, state: e.state, answers: e.answers,
 	}
 	run, _ := textOf(e.run)
 	key, _ := textOf(e.call)
@@ -102,7 +102,7 @@ func (f *Face) direct(w http.ResponseWriter, r *http.Request, o *origin) bool {
 // and has nothing unusual about it.
 func (e *envelope) simple() bool {
 	return e.whole && e.plain && e.doubled == "" && e.asks(methodCallTool) && string(e.jsonrpc) == `"2.0"` &&
-		e.state == nil && e.answers == nil && e.token == nil && e.level == nil && simpleID(e.id) &&
+		e.token == nil && e.level == nil && simpleID(e.id) &&
 		(e.meta == nil || json.Valid(e.meta))
 }
 
@@ -144,7 +144,7 @@ func headersAgree(h http.Header, e *envelope, version, name string) bool {
 }
 
 // guarded is call, and survives a panic as receive does.
-func (f *Face) guarded(r *http.Request, c *request) (res *callResult, err *jsonrpc.Error) {
+func (f *Face) guarded(r *http.Request, c *request) (res reply, err *jsonrpc.Error) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.log.Error("panic while answering an MCP request", "method", methodCallTool, "panic", p, "stack", string(debug.Stack()))
@@ -155,7 +155,7 @@ func (f *Face) guarded(r *http.Request, c *request) (res *callResult, err *jsonr
 }
 
 // answerDirectly writes what the SDK would write.
-func answerDirectly(w http.ResponseWriter, id json.RawMessage, version string, res *callResult, failed *jsonrpc.Error) {
+func answerDirectly(w http.ResponseWriter, id json.RawMessage, version string, res reply, failed *jsonrpc.Error) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("Content-Type", "application/json")

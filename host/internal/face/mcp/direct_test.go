@@ -27,7 +27,7 @@ type twins struct {
 
 func newTwins(t *testing.T) *twins {
 	t.Helper()
-	specs := []tool.Spec{spec("echo"), spec("fail"), {
+	specs := []tool.Spec{spec("echo"), spec("fail"), spec("ask"), spec("pend"), spec("fault"), {
 		Name: "route", Input: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`),
 	}, {
 		Name: "list", Effects: tool.ReadOnly, Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"array"}`),
@@ -36,6 +36,12 @@ func newTwins(t *testing.T) *twins {
 		switch c.Name {
 		case "fail":
 			return nil, &tool.Error{Kind: tool.ToolFailed, Code: "x", Text: "no <b> & \u2028", Err: errors.New("x")}
+		case "ask":
+			return askOnce(ctx, c)
+		case "pend":
+			return &tool.Pending{Approval: "apr_X", Run: c.Run, Call: c.Key}, nil
+		case "fault":
+			return nil, &tool.Error{Kind: tool.ToolError, Text: "no", Unrecorded: true}
 		case "list":
 			return &tool.Result{Structured: json.RawMessage(`[ 1.10, "<&>\u2028é" ]`), Meta: json.RawMessage(`{"b":1.10,"a":"<"}`)}, nil
 		default:
@@ -81,6 +87,14 @@ func TestADirectAnswerIsThatOfTheSDK(t *testing.T) {
 			call(era, "echo", "{\"a\":\"\u2028<&>\x01\"}"),
 			body(era, methodCallTool, `"name":"echo"`, ""),
 			body(era, methodCallTool, `"name":"echo"`, `,"toolwharf/run_id":"r","x":{"y":1.10}`),
+			call(era, "ask", `{}`), call(era, "pend", `{}`), call(era, "fault", `{}`),
+			body(era, methodCallTool, `"name":"pend"`, `,"toolwharf/run_id":"r","toolwharf/call_id":"c"`),
+			retry(era, `"name":"ask"`, `"sealed.1"`, `{"approve":{"action":"accept","content":{"approve":true}},"x":7}`),
+			retry(era, `"name":"ask"`, `"sealed.1"`, `{}`), retry(era, `"name":"ask"`, `"sealed.1"`, `null`),
+			retry(era, `"name":"ask"`, `"other"`, `{}`), retry(era, `"name":"ask"`, `""`, `{}`), retry(era, `"name":"ask"`, `null`, `{}`),
+			retry(era, `"name":"ask"`, `7`, `{}`), retry(era, `"name":"ask"`, `"`+strings.Repeat("s", maxState+1)+`"`, `{}`),
+			retry(era, `"name":"ask"`, `"sealed.1"`, `[]`), retry(era, `"name":"ask"`, `"sealed.1"`, `{"a":tru}`),
+			retry(era, `"name":"ask"`, `"sealed.1"`, `{"<&>":1,"<&>":2}`),
 			strings.Replace(call(era, "echo", `{}`), `"id":1`, `"id":"a b<"`, 1),
 			strings.Replace(call(era, "echo", `{}`), `"id":1`, `"id":-70`, 1),
 		} {
@@ -117,8 +131,6 @@ func TestWhatIsNotPlainGoesThroughTheSDK(t *testing.T) {
 		"an id that is no id":         {strings.Replace(plain, `"id":1`, `"id":{}`, 1), nil},
 		"another JSON-RPC":            {strings.Replace(plain, `"2.0"`, `"1.0"`, 1), nil},
 		"_meta that is no JSON":       {strings.Replace(plain, `"elicitation":{}`, `"elicitation":{}},"x":{]`, 1), nil},
-		"a state":                     {body(m, methodCallTool, `"name":"echo","requestState":"s"`, ""), nil},
-		"answers":                     {body(m, methodCallTool, `"name":"echo","inputResponses":{}`, ""), nil},
 		"another client":              {strings.Replace(plain, `"raw"`, `"other"`, 1), nil},
 		"other capabilities":          {strings.Replace(plain, `"elicitation":{}`, `"elicitation":7`, 1), nil},
 		"no capabilities":             {strings.Replace(plain, `clientCapabilities`, `clientIncapabilities`, 1), nil},
@@ -176,6 +188,9 @@ func FuzzDirect(f *testing.F) {
 		f.Add(modern(era), call(era, "fail", `{"a":[1,{"b":"\u00e9"}]}`))
 		f.Add(modern(era), body(era, methodCallTool, `"name":"echo","arguments":null`, `,"toolwharf/run_id":"r"`))
 		f.Add(modern(era), body(era, methodListTools, "", ""))
+		f.Add(modern(era), call(era, "ask", `{}`))
+		f.Add(modern(era), retry(era, `"name":"ask"`, `"sealed.1"`, `{"approve":{"action":"accept"},"x":7}`))
+		f.Add(modern(era), body(era, methodCallTool, `"name":"pend"`, `,"toolwharf/run_id":"r","toolwharf/call_id":"\u0007"`))
 		f.Add(modern(era), call(era, "echo", `{"a":]}`))
 	}
 	var w *twins

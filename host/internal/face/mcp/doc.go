@@ -10,7 +10,7 @@
 // WithPrincipal); whether a call may run is the executor's business. What a
 // request goes through:
 //
-//	HTTP body or stdio line -> envelope (what the SDK's decoder would round or lose)
+//	HTTP body or stdio line -> envelope (what the SDK's decoder would round, lose or refuse)
 //	-> SDK (protocol, headers, versions) -> receive (one middleware) -> call or list
 //
 // Lists and calls are answered from the registry. The SDK server has a tool map

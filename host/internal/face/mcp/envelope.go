@@ -6,15 +6,17 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // envelope is what a request says, as it was sent. The SDK reads _meta and, to
-// compare headers, arguments into float64 and takes the last of two equal keys;
-// here tokens and arguments keep their digits, and a doubled key is seen. All of
-// it aliases the request.
+// compare headers, arguments into float64, takes the last of two equal keys and
+// refuses a request for one answer that it does not know the shape of; here
+// tokens, arguments and answers are as sent, and a doubled key is seen. All of it
+// aliases the request.
 //
 // It is read without judging: of a malformed request it has whatever stood
 // before the fault, and the SDK refuses the request.
@@ -32,14 +34,14 @@ type envelope struct {
 	// whole: all of it was read. plain: and there were no members but those
 	// above, in _meta any.
 	whole, plain bool
-	// at is where arguments begin, in the message or, without one, the params.
-	at int
+	// at is where params begin in the message, if there is one, and where
+	// what the SDK is not to read begins in the params.
+	at struct{ params, arguments, state, answers int }
 }
 
 // readEnvelope reads a JSON-RPC message. A batch has an empty envelope.
 func readEnvelope(message []byte) *envelope {
 	e := &envelope{plain: true}
-	at := 0
 	e.whole = members(message, func(key []byte, from, to int) {
 		switch value := message[from:to:to]; string(key) {
 		case "jsonrpc":
@@ -50,13 +52,12 @@ func readEnvelope(message []byte) *envelope {
 			e.put(&e.id, key, value)
 		case "params":
 			e.put(&e.params, key, value)
-			at = from
+			e.at.params = from
 		default:
 			e.plain = false
 		}
 	})
 	e.readParams()
-	e.at += at
 	return e
 }
 
@@ -78,11 +79,13 @@ func (e *envelope) readParams() {
 			e.put(&e.name, key, value)
 		case "arguments":
 			e.put(&e.arguments, key, value)
-			e.at = from
+			e.at.arguments = from
 		case "requestState":
 			e.put(&e.state, key, value)
+			e.at.state = from
 		case "inputResponses":
 			e.put(&e.answers, key, value)
+			e.at.answers = from
 		case "_meta":
 			e.put(&e.meta, key, value)
 		default:
@@ -114,18 +117,40 @@ func (e *envelope) readParams() {
 	e.whole = e.whole && read
 }
 
-// withoutArguments returns the message, or the params, that the envelope was
-// read from, with an empty object for the arguments: what is not read cannot be
-// rounded, and does not cost the SDK fifty times its size. It returns raw itself
-// if there is nothing to gain or it is not clear where arguments are.
-func (e *envelope) withoutArguments(raw []byte) []byte {
-	if !e.whole || e.doubled != "" || len(e.arguments) <= len("{}") {
+// forSDK returns the message, or the params, that the envelope was read from
+// with something empty for what this face reads itself: what the SDK does not
+// read it cannot round or refuse, and it does not cost fifty times its size.
+// Arguments stay if they are to. It returns raw itself if there is nothing to
+// gain or it is not clear where things are.
+func (e *envelope) forSDK(raw []byte, arguments bool) []byte {
+	if !e.whole || e.doubled != "" {
 		return raw
 	}
-	cut := make([]byte, 0, len(raw)-len(e.arguments)+len("{}"))
-	cut = append(cut, raw[:e.at]...)
-	cut = append(cut, "{}"...)
-	return append(cut, raw[e.at+len(e.arguments):]...)
+	cuts := [...]cut{{e.at.arguments, e.arguments, "{}"}, {e.at.state, e.state, `""`}, {e.at.answers, e.answers, "{}"}}
+	if arguments || len(e.arguments) <= len("{}") {
+		cuts[0].value = nil
+	}
+	if cuts[0].value == nil && e.state == nil && e.answers == nil {
+		return raw
+	}
+	slices.SortFunc(cuts[:], func(a, b cut) int { return a.at - b.at })
+	b, done := make([]byte, 0, len(raw)+4), 0
+	for _, c := range cuts {
+		if c.value == nil {
+			continue
+		}
+		at := e.at.params + c.at
+		b = append(append(b, raw[done:at]...), c.stub...)
+		done = at + len(c.value)
+	}
+	return append(b, raw[done:]...)
+}
+
+// cut is a value of the params and what stands for it where it is not read.
+type cut struct {
+	at    int
+	value json.RawMessage
+	stub  string
 }
 
 func (e *envelope) put(field *json.RawMessage, key, value []byte) {

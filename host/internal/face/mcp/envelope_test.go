@@ -13,7 +13,7 @@ import (
 
 func TestEnvelopeOfARequest(t *testing.T) {
 	raw := ` { "jsonrpc" : "2.0" , "id" : 9007199254740993 , "method" : "tools/call" , "params" : {
-		"na\u006de" : "a\"b" , "arguments" : { "x" : "}\\" , "y" : [ 1.10 ] } , "requestState" : "s" , "inputResponses" : {} ,
+		"na\u006de" : "a\"b" , "arguments" : { "x" : "}\\" , "y" : [ 1.10 ] } , "requestState" : "s" , "inputResponses" : { "a" : 1.10 } ,
 		"_meta" : { "progressToken" : 1e2 , "io.modelcontextprotocol/logLevel" : "info" , "toolwharf/run_id" : "r" , "other" : null } } } `
 	e := readEnvelope([]byte(raw))
 	for name, tt := range map[string]struct{ got, want string }{
@@ -22,7 +22,7 @@ func TestEnvelopeOfARequest(t *testing.T) {
 		"name":      {string(e.name), `"a\"b"`},
 		"arguments": {string(e.arguments), `{ "x" : "}\\" , "y" : [ 1.10 ] }`},
 		"state":     {string(e.state), `"s"`},
-		"answers":   {string(e.answers), `{}`},
+		"answers":   {string(e.answers), `{ "a" : 1.10 }`},
 		"token":     {string(e.token), "1e2"},
 		"level":     {string(e.level), `"info"`},
 		"run":       {string(e.run), `"r"`},
@@ -34,9 +34,15 @@ func TestEnvelopeOfARequest(t *testing.T) {
 	if !e.whole || !e.plain || e.doubled != "" || !e.streams() || !e.asks(methodCallTool) {
 		t.Errorf("%+v", e)
 	}
-	cut := e.withoutArguments([]byte(raw))
-	if c := readEnvelope(cut); !json.Valid(cut) || string(c.arguments) != "{}" || string(c.meta) != string(e.meta) || string(c.name) != string(e.name) {
-		t.Errorf("without arguments: %s", cut)
+	for _, arguments := range []bool{false, true} {
+		cut, want := e.forSDK([]byte(raw), arguments), "{}"
+		if arguments {
+			want = string(e.arguments)
+		}
+		if c := readEnvelope(cut); !json.Valid(cut) || string(c.arguments) != want || string(c.state) != `""` || string(c.answers) != "{}" ||
+			string(c.meta) != string(e.meta) || string(c.name) != string(e.name) {
+			t.Errorf("for the SDK: %s", cut)
+		}
 	}
 }
 
@@ -49,7 +55,7 @@ func TestEnvelopeOfWhatIsNoRequest(t *testing.T) {
 		if e.whole {
 			t.Errorf("%s was read as a whole", raw)
 		}
-		if got := e.withoutArguments([]byte(raw)); string(got) != raw {
+		if got := e.forSDK([]byte(raw), false); string(got) != raw {
 			t.Errorf("%s became %s", raw, got)
 		}
 	}
@@ -71,11 +77,12 @@ func TestEnvelopeSeesKeysThatAreThereTwice(t *testing.T) {
 }
 
 // FuzzEnvelope holds the envelope against encoding/json: of what is JSON, both
-// see the same, and the message without its arguments is still that message.
+// see the same, and what the SDK is given of the message is still that message.
 func FuzzEnvelope(f *testing.F) {
 	for _, s := range []string{
 		call(versionModern, "echo", digits), call(legacy, "a\\u0062", `{"a":[{"b":"\\\""}]}`), listenBody,
 		body(legacy, methodCallTool, `"name":"x","arguments":{},"x":1`, `,"progressToken":7`),
+		body(versionModern, methodCallTool, `"inputResponses":{"a":[]},"name":"x","requestState":"s","arguments":{"n":1}`, ""),
 		`{"params":{"arguments":[[]],"_meta":{}}}`, `{"params":null}`, `{"id":1,"id":2}`, `[]`, `{"a":"\u0000"}`, `{"params":{"arguments":{"a":]}}}`,
 	} {
 		f.Add([]byte(s))
@@ -110,8 +117,12 @@ func FuzzEnvelope(f *testing.F) {
 		} {
 			same(t, key, field, meta)
 		}
-		cut := e.withoutArguments(raw)
+		cut := e.forSDK(raw, false)
 		c := readEnvelope(cut)
+		if e.whole && e.doubled == "" &&
+			(e.state != nil && string(c.state) != `""` || e.answers != nil && string(c.answers) != "{}" || len(c.arguments) > len(e.arguments)) {
+			t.Errorf("%s became %s", raw, cut)
+		}
 		if !json.Valid(cut) || c.whole != e.whole || !bytes.Equal(c.method, e.method) || !bytes.Equal(c.name, e.name) || !bytes.Equal(c.meta, e.meta) {
 			t.Errorf("%s became %s", raw, cut)
 		}

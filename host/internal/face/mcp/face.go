@@ -24,7 +24,8 @@ type Registry interface {
 	Changes(context.Context) iter.Seq[*registry.Snapshot]
 }
 
-// Executor runs calls. An error is an *executor.UnknownError or an *tool.Error.
+// Executor runs calls. An error is an *executor.UnknownError,
+// executor.ErrInvalidState or an *tool.Error.
 type Executor interface {
 	Do(context.Context, *tool.Call) (tool.Outcome, error)
 	// Reject records a call whose arguments are not JSON and returns what the
@@ -78,6 +79,8 @@ type Face struct {
 	info json.RawMessage
 	// processRun is the run of stdio calls that name none.
 	processRun string
+	// keyless is done once somebody has sent keys that do not count.
+	keyless sync.Once
 	// grace is how long calls may go on after the end of stdin, beat how
 	// often an idle listen stream says that it lives.
 	grace, beat time.Duration
@@ -120,7 +123,7 @@ func New(c Config) *Face {
 			Logger:       sdkLog(c.Log),
 			Capabilities: &mcpsdk.ServerCapabilities{
 				Tools:   &mcpsdk.ToolCapabilities{ListChanged: true},
-				Logging: &mcpsdk.LoggingCapabilities{}, //nolint:staticcheck // deprecated, and asked for
+				Logging: &mcpsdk.LoggingCapabilities{},
 			},
 			SetCacheable: cacheable,
 		},

@@ -18,7 +18,10 @@ import (
 // client program gets.
 func failure(err error) (*callResult, *jsonrpc.Error) {
 	if unknown, ok := errors.AsType[*executor.UnknownError](err); ok {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: unknown.Error()}
+		return nil, invalidParams("%s", unknown.Error())
+	}
+	if errors.Is(err, executor.ErrInvalidState) {
+		return nil, invalidParams(invalidState)
 	}
 	if protocol, ok := errors.AsType[*tool.ProtocolError](err); ok {
 		return nil, protocolError(protocol)
@@ -38,18 +41,23 @@ func failure(err error) (*callResult, *jsonrpc.Error) {
 	if e.RetryAfter > 0 {
 		meta[metaRetryAfter] = max(e.RetryAfter.Milliseconds(), 1)
 	}
+	if e.Unrecorded {
+		meta[metaRecorded] = false
+	}
 	return errorResult(text, meta), nil
 }
 
 // pendingOf returns what a client is told of a call that waits for a decision,
-// with the keys by which it resumes it.
+// with the keys by which it resumes it, if it can.
 func pendingOf(p *tool.Pending) *callResult {
-	return errorResult("approval required: "+p.Approval, map[string]any{
-		metaErrorKind: string(tool.ApprovalPending),
-		metaApproval:  p.Approval,
-		metaRun:       p.Run,
-		metaCall:      p.Call,
-	})
+	meta := map[string]any{metaErrorKind: string(tool.ApprovalPending), metaApproval: p.Approval}
+	if p.Run != "" {
+		meta[metaRun] = p.Run
+	}
+	if p.Call != "" {
+		meta[metaCall] = p.Call
+	}
+	return errorResult("approval required: "+p.Approval, meta)
 }
 
 func errorResult(text string, meta map[string]any) *callResult {

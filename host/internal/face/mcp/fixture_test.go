@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"flag"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -402,6 +403,29 @@ func golden(t *testing.T, name string, got []byte) {
 	if !slices.Equal(want, pretty.Bytes()) {
 		t.Errorf("%s differs:\n%s\nwant:\n%s", path, pretty.Bytes(), want)
 	}
+}
+
+// record is a log that a test reads.
+type record struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (r *record) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.Write(b)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.String()
+}
+
+// logger logs everything.
+func (r *record) logger() *slog.Logger {
+	return slog.New(slog.NewTextHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // within fails the test if what is awaited does not come.

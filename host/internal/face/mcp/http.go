@@ -73,17 +73,15 @@ func (f *Face) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forSDK returns the request as the SDK is to see it: with its arguments only
-// where it has to hold them against Mcp-Param headers.
+// forSDK returns the request as the SDK is to see it: without what is read here,
+// arguments only where it has to hold them against Mcp-Param headers.
 func (f *Face) forSDK(e *envelope, body []byte) []byte {
 	if !e.asks(methodCallTool) {
 		return body
 	}
 	name, _ := textOf(e.name)
-	if l := f.listed.now().find(name); l != nil && l.headers {
-		return body
-	}
-	return e.withoutArguments(body)
+	l := f.listed.now().find(name)
+	return e.forSDK(body, l != nil && l.headers)
 }
 
 // body reads the request, bounded in size and time. On failure it has answered.

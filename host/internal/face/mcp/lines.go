@@ -161,7 +161,7 @@ func (l *lines) decode(line []byte) jsonrpc.Message {
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && req.Method != methodListen {
 		if req.Method == methodCallTool {
 			e := envelopeOfParams(req.Params)
-			req.Params = e.withoutArguments(req.Params)
+			req.Params = e.forSDK(req.Params, false)
 			req.Extra = &mcpsdk.RequestExtra{TokenInfo: &auth.TokenInfo{Extra: map[string]any{envelopeKey: e}}}
 		}
 		l.mu.Lock()

@@ -75,6 +75,7 @@ func (f *Face) listen(ctx context.Context, o *origin, req *mcpsdk.SubscriptionsL
 type heartbeat struct {
 	http.ResponseWriter
 	mu   sync.Mutex
+	live bool // the SDK has written something: headers are its business until then
 	quit chan struct{}
 	done chan struct{}
 }
@@ -96,11 +97,23 @@ func (h *heartbeat) run(every time.Duration) {
 			return
 		case <-t.C:
 		}
-		if _, err := h.Write([]byte(": listening\n\n")); err != nil {
+		if h.beat() != nil {
 			return // the SDK meets the same error
 		}
-		h.Flush()
 	}
+}
+
+func (h *heartbeat) beat() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.live {
+		return nil
+	}
+	if _, err := h.ResponseWriter.Write([]byte(": listening\n\n")); err != nil {
+		return err
+	}
+	_ = http.NewResponseController(h.ResponseWriter).Flush() // as in Flush
+	return nil
 }
 
 func (h *heartbeat) stop() {
@@ -112,6 +125,7 @@ func (h *heartbeat) stop() {
 func (h *heartbeat) Write(b []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.live = true
 	return h.ResponseWriter.Write(b)
 }
 

@@ -20,6 +20,7 @@ const (
 	metaErrorCode  = metaOurs + "error_code"
 	metaRan        = metaOurs + "ran"
 	metaRetryAfter = metaOurs + "retry_after_ms"
+	metaRecorded   = metaOurs + "recorded"
 )
 
 var errNotMeta = errors.New("_meta is not a JSON object")

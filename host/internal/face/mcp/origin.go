@@ -72,18 +72,3 @@ func (o *origin) envelopeOf(extra *mcpsdk.RequestExtra) *envelope {
 	}
 	return &envelope{}
 }
-
-// keysCount reports whether the run and call keys of a caller count: two
-// callers without a name would share what they name.
-func (f *Face) keysCount(p tool.Principal) bool {
-	switch p.Kind {
-	case tool.Token, tool.Operator:
-		return true
-	case tool.Stdio:
-		return f.config.AllowAnonymous == nil || *f.config.AllowAnonymous
-	case tool.Anonymous:
-		return f.config.AllowAnonymous != nil && *f.config.AllowAnonymous
-	default:
-		return false
-	}
-}

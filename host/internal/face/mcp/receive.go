@@ -71,10 +71,7 @@ func honest(o *origin, res mcpsdk.Result) {
 }
 
 // either returns a result or an error, neither of them a nil in an interface.
-func either[P interface {
-	*R
-	mcpsdk.Result
-}, R any](res P, err *jsonrpc.Error) (mcpsdk.Result, error) {
+func either[R mcpsdk.Result](res R, err *jsonrpc.Error) (mcpsdk.Result, error) {
 	if err != nil {
 		return nil, err
 	}

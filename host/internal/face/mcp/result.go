@@ -20,6 +20,18 @@ import (
 // 2026-07-28, basic); older versions have none.
 const resultComplete = "complete"
 
+// reply is what a tools/call is answered with: a *callResult or an
+// *inputRequired.
+type reply interface {
+	mcpsdk.Result
+
+	// complete says what every result says, to clients that expect it.
+	complete(version string, server json.RawMessage)
+	// append writes the result, and size is about how long it is then.
+	append(b []byte) ([]byte, error)
+	size() int
+}
+
 // callResult is an MCP CallToolResult. It is ours because the SDK's has an
 // unexported resultType, which a middleware cannot set, and because the
 // adapter's JSON passes through it untouched.
@@ -46,11 +58,13 @@ func (r *callResult) complete(version string, server json.RawMessage) {
 }
 
 // GetMeta is for the SDK, which says who the server is where nobody has.
-func (r *callResult) GetMeta() map[string]any {
-	if r.server != nil {
-		return map[string]any{mcpsdk.MetaKeyServerInfo: r.server}
+func (r *callResult) GetMeta() map[string]any { return serverMeta(r.server, &r.ResultBase) }
+
+func serverMeta(server json.RawMessage, base *mcpsdk.ResultBase) map[string]any {
+	if server != nil {
+		return map[string]any{mcpsdk.MetaKeyServerInfo: server}
 	}
-	return r.ResultBase.GetMeta()
+	return base.GetMeta()
 }
 
 // MarshalJSON writes the result.
@@ -95,6 +109,8 @@ func (r *callResult) append(b []byte) ([]byte, error) {
 	return append(b, "}}"...), nil
 }
 
+var _ reply = (*callResult)(nil)
+
 // resultOf returns a result as clients see it. Structured content that is no
 // object is wrapped, whether the output schema was or there is none: before
 // 2026-07-28 it must be an object. An error means that the adapter's JSON is
@@ -105,11 +121,14 @@ func resultOf(r *tool.Result, wrapped bool) (*callResult, *tool.Error) {
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	if len(meta) > 0 {
-		res.meta = make(map[string]any, len(meta))
+	if len(meta) > 0 || r.Unrecorded {
+		res.meta = make(map[string]any, len(meta)+1)
 		for key, value := range meta {
 			res.meta[key] = value
 		}
+	}
+	if r.Unrecorded {
+		res.meta[metaRecorded] = false
 	}
 	if r.Structured != nil {
 		if res.structured, err = compact(r.Structured); err != nil {

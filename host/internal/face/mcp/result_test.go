@@ -5,6 +5,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"testing/quick"
 	"time"
@@ -31,6 +32,7 @@ func TestResultsAsClientsSeeThem(t *testing.T) {
 		"wrapped_array":      {result: tool.Result{Structured: json.RawMessage(`[]`)}, wrapped: true},
 		"content_given":      {result: tool.Result{Structured: json.RawMessage(`{"n":1}`), Content: []tool.Content{&tool.Text{Text: "one"}}}},
 		"meta":               {result: tool.Result{Meta: meta}},
+		"unrecorded":         {result: tool.Result{Structured: json.RawMessage(`{"n":1}`), Meta: meta, Unrecorded: true}},
 		"meta_all_reserved":  {result: tool.Result{Meta: json.RawMessage(`{"mcp.dev/x":1}`)}},
 		"text_of_everything": {result: tool.Result{Content: []tool.Content{&tool.Text{Text: "\x00\t\n\r\"\\/<&>\u2028é😀\xff!"}}}},
 		"blocks": {result: tool.Result{Content: []tool.Content{
@@ -69,11 +71,12 @@ func goldenResult(t *testing.T, name string, res *callResult) {
 
 func TestFailuresAsClientsSeeThem(t *testing.T) {
 	for name, err := range map[string]error{
-		"error":          tool.Errorf(tool.ToolError, "table_not_allowed", "no <table> %q", "x"),
-		"error_ran":      &tool.Error{Kind: tool.OutcomeUnknown, Text: "who knows", Ran: tool.RanUnknown},
-		"error_retry":    &tool.Error{Kind: tool.RateLimited, Code: "adapter_busy", Text: "later", RetryAfter: time.Nanosecond},
-		"error_textless": &tool.Error{Kind: tool.Cancelled},
-		"error_foreign":  json.Unmarshal([]byte("{"), new(int)),
+		"error":            tool.Errorf(tool.ToolError, "table_not_allowed", "no <table> %q", "x"),
+		"error_ran":        &tool.Error{Kind: tool.OutcomeUnknown, Text: "who knows", Ran: tool.RanUnknown},
+		"error_retry":      &tool.Error{Kind: tool.RateLimited, Code: "adapter_busy", Text: "later", RetryAfter: time.Nanosecond},
+		"error_unrecorded": &tool.Error{Kind: tool.ToolError, Text: "no", Unrecorded: true},
+		"error_textless":   &tool.Error{Kind: tool.Cancelled},
+		"error_foreign":    json.Unmarshal([]byte("{"), new(int)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			res, protocol := failure(err)
@@ -82,6 +85,11 @@ func TestFailuresAsClientsSeeThem(t *testing.T) {
 			}
 			goldenResult(t, name, res)
 		})
+	}
+	for _, err := range []error{executor.ErrInvalidState, fmt.Errorf("x: %w", executor.ErrInvalidState)} {
+		if _, protocol := failure(err); protocol == nil || protocol.Code != -32602 || protocol.Message != "invalid request state" {
+			t.Errorf("%v: %+v", err, protocol)
+		}
 	}
 	if _, err := failure(&executor.UnknownError{Name: "a\"b"}); err == nil || err.Message != `unknown tool "a\"b"` {
 		t.Errorf("unknown: %+v", err)
