@@ -24,8 +24,42 @@ type API interface {
 	Adapters(context.Context) ([]Adapter, error)
 	Tools(context.Context) ([]Tool, error)
 	// Call runs a tool as the operator.
-	Call(ctx context.Context, name string, args json.RawMessage) (*Answer, error)
+	Call(ctx context.Context, name string, args json.RawMessage, resume Keys) (*Answer, error)
 	Explain(ctx context.Context, name string, args json.RawMessage) (*executor.Explanation, error)
+	// Approvals lists approvals, newest first; status "" is all.
+	Approvals(ctx context.Context, status string) ([]Approval, error)
+	Approval(ctx context.Context, id string) (*Approval, error)
+	// Decide decides an approval as the operator.
+	Decide(ctx context.Context, id string, d Decision) (*Approval, error)
+}
+
+// Approval is one approval as an operator sees it.
+type Approval struct {
+	ID        string          `json:"id"`
+	Status    string          `json:"status"`
+	Mode      string          `json:"mode"`
+	Tool      string          `json:"tool"`
+	Adapter   string          `json:"adapter"`
+	Effects   tool.Effects    `json:"effects"`
+	Principal string          `json:"principal"`
+	Why       string          `json:"why,omitempty"`
+	Run       string          `json:"run"`
+	Call      string          `json:"call"`
+	Args      json.RawMessage `json:"arguments,omitempty"`
+	Edited    json.RawMessage `json:"edited_arguments,omitempty"`
+	Created   time.Time       `json:"created"`
+	Expires   time.Time       `json:"expires"`
+	Decided   *time.Time      `json:"decided,omitempty"`
+	DecidedBy string          `json:"decided_by,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+}
+
+// Decision is what an operator decides.
+type Decision struct {
+	Approve bool `json:"approve"`
+	// Edited are arguments to run in place of the asked ones.
+	Edited json.RawMessage `json:"edited_arguments,omitempty"`
+	Reason string          `json:"reason,omitempty"`
 }
 
 // Host is which host answers.
@@ -75,11 +109,27 @@ type Tool struct {
 	Digest      string          `json:"digest"`
 }
 
-// Answer is how a call ended: a result, or an error.
+// Answer is how a call ended: a result, an error, or an approval that it waits
+// for.
 type Answer struct {
+	Pending    *Pending        `json:"pending,omitempty"`
 	Structured json.RawMessage `json:"structured,omitempty"`
 	Content    []Block         `json:"content,omitempty"`
 	Error      *Failure        `json:"error,omitempty"`
+}
+
+// Pending is a call that waits for an approval, and the keys by which the same
+// call is resumed.
+type Pending struct {
+	Approval string `json:"approval_id"`
+	Run      string `json:"run_id"`
+	Call     string `json:"call_id"`
+}
+
+// Keys resume a pending call; empty: a fresh call.
+type Keys struct {
+	Run  string `json:"run_id,omitempty"`
+	Call string `json:"call_id,omitempty"`
 }
 
 // Block is one block of content. What is not text is described.

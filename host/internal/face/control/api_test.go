@@ -72,7 +72,7 @@ func TestACallIsTheOperators(t *testing.T) {
 	f := &fake{do: gives(&tool.Result{})}
 	both(t, f, func(t *testing.T, api API) {
 		f.done = nil
-		if _, err := api.Call(t.Context(), "orders_get", json.RawMessage(`{"n": 9007199254740993.0}`)); err != nil {
+		if _, err := api.Call(t.Context(), "orders_get", json.RawMessage(`{"n": 9007199254740993.0}`), Keys{}); err != nil {
 			t.Fatal(err)
 		}
 		c := f.done[0]
@@ -82,7 +82,7 @@ func TestACallIsTheOperators(t *testing.T) {
 		if got := string(c.Args.Bytes()); got != `{"n": 9007199254740993.0}` {
 			t.Errorf("arguments %s", got)
 		}
-		if _, err := api.Call(t.Context(), "orders_get", nil); err != nil || string(f.done[1].Args.Bytes()) != `{}` {
+		if _, err := api.Call(t.Context(), "orders_get", nil, Keys{}); err != nil || string(f.done[1].Args.Bytes()) != `{}` {
 			t.Errorf("without arguments: %v", err)
 		}
 	})
@@ -109,9 +109,11 @@ func TestWhatACallGives(t *testing.T) {
 				&tool.Embedded{URI: "x:1", Text: "t"}, &tool.Embedded{URI: "x:2", MIMEType: "c/d", Blob: make([]byte, 4)},
 			}}),
 			&Answer{Content: []Block{
-				{Type: "text", Text: "größer"}, {Type: "image", MIMEType: "image/png", Bytes: 9},
+				{Type: "text", Text: "größer"},
+				{Type: "image", MIMEType: "image/png", Bytes: 9},
 				{Type: "resource_link", URI: "file:///a", MIMEType: "a/b"},
-				{Type: "resource", URI: "x:1", Text: "t"}, {Type: "resource", URI: "x:2", MIMEType: "c/d", Bytes: 4},
+				{Type: "resource", URI: "x:1", Text: "t"},
+				{Type: "resource", URI: "x:2", MIMEType: "c/d", Bytes: 4},
 			}},
 		},
 		"a fault, with the operator's side of it": {
@@ -134,7 +136,7 @@ func TestWhatACallGives(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			both(t, &fake{do: tc.do}, func(t *testing.T, api API) {
-				got, err := api.Call(t.Context(), "orders_get", json.RawMessage(`{}`))
+				got, err := api.Call(t.Context(), "orders_get", json.RawMessage(`{}`), Keys{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -151,7 +153,7 @@ func TestArgumentsThatAreNoneAreAnErrorOfTheCallAndRecorded(t *testing.T) {
 	both(t, f, func(t *testing.T, api API) {
 		for _, args := range []string{`{`, `[]`, `{"a":1,"a":2}`, `{} {}`, "\xff"} {
 			f.rejected = nil
-			got, err := api.Call(t.Context(), "orders_get", json.RawMessage(args))
+			got, err := api.Call(t.Context(), "orders_get", json.RawMessage(args), Keys{})
 			if err != nil || got.Error == nil || got.Error.Kind != tool.ArgsInvalid || got.Error.Code != "invalid_args" {
 				t.Errorf("%s: %+v, %v", args, got, err)
 			}
@@ -208,7 +210,7 @@ func TestAToolThatIsNotThereIsNotFoundWhateverItsName(t *testing.T) {
 			for _, args := range []string{`{}`, `{`} {
 				want := &NotFoundError{What: "tool", Name: name}
 				var got *NotFoundError
-				if _, err := api.Call(t.Context(), name, json.RawMessage(args)); !errors.As(err, &got) || *got != *want {
+				if _, err := api.Call(t.Context(), name, json.RawMessage(args), Keys{}); !errors.As(err, &got) || *got != *want {
 					t.Errorf("call of %q with %s: %v", name, args, err)
 				}
 				if _, err := api.Explain(t.Context(), name, json.RawMessage(args)); !errors.As(err, &got) || *got != *want {
@@ -229,11 +231,11 @@ func TestABodyThatIsTooLargeIsRefused(t *testing.T) {
 	serve(t, dir, s)
 	c := dial(t, dir)
 	args := func(n int) json.RawMessage { return json.RawMessage(`{"a":"` + strings.Repeat("x", n-8) + `"}`) }
-	if _, err := c.Call(t.Context(), "orders_get", args(maxBody)); err != nil {
+	if _, err := c.Call(t.Context(), "orders_get", args(maxBody), Keys{}); err != nil {
 		t.Errorf("as large as may be: %v", err)
 	}
 	for name, call := range map[string]func() error{
-		"call":    func() error { _, err := c.Call(t.Context(), "orders_get", args(maxBody+1)); return err },
+		"call":    func() error { _, err := c.Call(t.Context(), "orders_get", args(maxBody+1), Keys{}); return err },
 		"explain": func() error { _, err := c.Explain(t.Context(), "orders_get", args(8*maxBody)); return err },
 	} {
 		if err := call(); err == nil || !strings.Contains(err.Error(), "arguments are larger than 1048576 bytes") {
@@ -281,7 +283,7 @@ func TestACallerThatGoesAwayTakesItsCallWithIt(t *testing.T) {
 		<-began
 		cancel()
 	}()
-	if _, err := dial(t, dir).Call(ctx, "orders_get", nil); !errors.Is(err, context.Canceled) {
+	if _, err := dial(t, dir).Call(ctx, "orders_get", nil, Keys{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	select {

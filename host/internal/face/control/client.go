@@ -20,7 +20,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 )
 
-// ErrNoHost: no host answers on a control socket of this state directory.
+// ErrNoHost is that no host answers on a control socket of this state directory.
 var ErrNoHost = errors.New("no running host")
 
 // maxAnswer bounds what a client reads.
@@ -47,7 +47,7 @@ func Dial(state string) (*Client, error) {
 		if answers {
 			return &Client{path: path, http: &http.Client{Transport: &http.Transport{
 				DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-					return new(net.Dialer).DialContext(ctx, "unix", path)
+					return connectTo(ctx, path)
 				},
 			}}}, nil
 		}
@@ -86,8 +86,28 @@ func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 }
 
 // Call runs a tool as the operator.
-func (c *Client) Call(ctx context.Context, name string, args json.RawMessage) (*Answer, error) {
-	return about[*Answer](ctx, c, name, "call", args)
+func (c *Client) Call(ctx context.Context, name string, args json.RawMessage, resume Keys) (*Answer, error) {
+	q := url.Values{"run_id": {resume.Run}, "call_id": {resume.Call}}
+	return about[*Answer](ctx, c, name, "call?"+q.Encode(), args)
+}
+
+// Approvals lists approvals.
+func (c *Client) Approvals(ctx context.Context, status string) ([]Approval, error) {
+	return ask[[]Approval](ctx, c, http.MethodGet, "/v1/approvals?"+url.Values{"status": {status}}.Encode(), nil)
+}
+
+// Approval returns one approval.
+func (c *Client) Approval(ctx context.Context, id string) (*Approval, error) {
+	return ask[*Approval](ctx, c, http.MethodGet, "/v1/approvals/"+url.PathEscape(id), nil)
+}
+
+// Decide decides an approval as the operator.
+func (c *Client) Decide(ctx context.Context, id string, d Decision) (*Approval, error) {
+	body, err := json.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("decision: %w", err)
+	}
+	return ask[*Approval](ctx, c, http.MethodPost, "/v1/approvals/"+url.PathEscape(id), body)
 }
 
 // Explain asks the gates about a call.

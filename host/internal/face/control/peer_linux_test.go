@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -58,12 +59,12 @@ func as(t *testing.T, user uint32, what string, env ...string) *exec.Cmd {
 		t.Skip("SKIPPED: only root can be another user, so it is not shown here that another user is refused")
 	}
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(env, role+"="+what)
+	cmd.Env = append(slices.Clone(env), role+"="+what, "GORACE=atexit_sleep_ms=0")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user, NoSetGroups: true}}
 	return cmd
 }
 
-func ask(t *testing.T, user uint32, socket string) string {
+func asks(t *testing.T, user uint32, socket string) string {
 	t.Helper()
 	out, err := as(t, user, "ask", "SOCKET="+socket).CombinedOutput()
 	if err != nil {
@@ -86,21 +87,23 @@ func TestAnotherUserIsRefusedByTheSocketsModeAndByWhoItIs(t *testing.T) {
 		if err := s.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
-		<-served
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
 	})
-	if got := ask(t, 0, s.Path()); !strings.HasPrefix(got, "HTTP/1.1 200") {
+	if got := asks(t, 0, s.Path()); !strings.HasPrefix(got, "HTTP/1.1 200") {
 		t.Errorf("the host's own user: %s", got)
 	}
 	if err := os.Chmod(dir, 0o711); err != nil {
 		t.Fatal(err)
 	}
-	if got := ask(t, nobody, s.Path()); !strings.Contains(got, "permission denied") {
+	if got := asks(t, nobody, s.Path()); !strings.Contains(got, "permission denied") {
 		t.Errorf("another user, by the mode: %s", got)
 	}
 	if err := os.Chmod(s.Path(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if got := ask(t, nobody, s.Path()); !strings.HasPrefix(got, "no answer") {
+	if got := asks(t, nobody, s.Path()); !strings.HasPrefix(got, "no answer") {
 		t.Errorf("another user, by who it is: %s", got)
 	}
 	mu.Lock()

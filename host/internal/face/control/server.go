@@ -60,12 +60,23 @@ func served(path string) bool {
 
 // knock reports whether somebody answers there, and whether nobody ever will.
 func knock(path string) (answers, dead bool) {
-	conn, err := net.DialTimeout("unix", path, time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	conn, err := connectTo(ctx, path)
 	if err != nil {
 		return false, errors.Is(err, os.ErrNotExist) || refused(err)
 	}
 	_ = conn.Close()
 	return true, false
+}
+
+func connectTo(ctx context.Context, path string) (net.Conn, error) {
+	address, release, err := short(path)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return new(net.Dialer).DialContext(ctx, "unix", address)
 }
 
 // Path is the socket's.
@@ -102,7 +113,7 @@ func (l *own) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
-			return nil, err //nolint:wrapcheck // net/http compares it
+			return nil, err
 		}
 		if err := samePeer(conn); err != nil {
 			l.log.Warn("control socket: refused", "error", err)
@@ -125,7 +136,25 @@ func Handler(api API) http.Handler {
 		if err != nil {
 			return nil, err
 		}
-		return api.Call(r.Context(), r.PathValue("name"), body)
+		q := r.URL.Query()
+		return api.Call(r.Context(), r.PathValue("name"), body, Keys{Run: q.Get("run_id"), Call: q.Get("call_id")})
+	})
+	handle(mux, "GET /v1/approvals", func(r *http.Request) (any, error) {
+		return api.Approvals(r.Context(), r.URL.Query().Get("status"))
+	})
+	handle(mux, "GET /v1/approvals/{id}", func(r *http.Request) (any, error) {
+		return api.Approval(r.Context(), r.PathValue("id"))
+	})
+	handle(mux, "POST /v1/approvals/{id}", func(r *http.Request) (any, error) {
+		body, err := arguments(r)
+		if err != nil {
+			return nil, err
+		}
+		var d Decision
+		if err := json.Unmarshal(body, &d); err != nil {
+			return nil, fmt.Errorf("decision: %w", err)
+		}
+		return api.Decide(r.Context(), r.PathValue("id"), d)
 	})
 	handle(mux, "POST /v1/tools/{name}/explain", func(r *http.Request) (any, error) {
 		body, err := arguments(r)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -35,6 +36,8 @@ type Service struct {
 	Executor  Executor
 	// Operator is who calls: the user at the other end of the socket.
 	Operator tool.Principal
+	// Desk is where the operator decides approvals.
+	Desk *approval.Desk
 }
 
 var _ API = (*Service)(nil)
@@ -64,8 +67,8 @@ func (s *Service) Tools(context.Context) ([]Tool, error) {
 }
 
 // Call runs a tool as the operator.
-func (s *Service) Call(ctx context.Context, name string, raw json.RawMessage) (*Answer, error) {
-	call, refused := s.call(name, raw)
+func (s *Service) Call(ctx context.Context, name string, raw json.RawMessage, resume Keys) (*Answer, error) {
+	call, refused := s.call(name, raw, resume)
 	var out tool.Outcome
 	var err error
 	if refused != nil {
@@ -74,23 +77,25 @@ func (s *Service) Call(ctx context.Context, name string, raw json.RawMessage) (*
 		out, err = s.Executor.Do(ctx, call)
 	}
 	if err != nil {
-		var unknown *executor.UnknownError
-		if errors.As(err, &unknown) {
+		if _, ok := errors.AsType[*executor.UnknownError](err); ok {
 			return nil, &NotFoundError{"tool", name}
 		}
 		return &Answer{Error: failure(tool.AsError(err))}, nil
 	}
-	r, ok := out.(*tool.Result)
-	if !ok {
+	switch o := out.(type) {
+	case *tool.Result:
+		return answer(o), nil
+	case *tool.Pending:
+		return &Answer{Pending: &Pending{Approval: o.Approval, Run: o.Run, Call: o.Call}}, nil
+	default:
 		return &Answer{Error: failure(tool.Failed("input_required_unsupported",
 			errors.New("the tool asks for input, which the command line cannot give yet")))}, nil
 	}
-	return answer(r), nil
 }
 
 // Explain asks the gates about a call.
 func (s *Service) Explain(ctx context.Context, name string, raw json.RawMessage) (*executor.Explanation, error) {
-	call, refused := s.call(name, raw)
+	call, refused := s.call(name, raw, Keys{})
 	if refused != nil {
 		o, found := s.Catalogue.Snapshot().Find(name)
 		if !found {
@@ -103,18 +108,19 @@ func (s *Service) Explain(ctx context.Context, name string, raw json.RawMessage)
 		}, nil
 	}
 	e, err := s.Executor.Explain(ctx, call)
-	if err != nil {
+	if _, ok := errors.AsType[*executor.UnknownError](err); ok {
 		return nil, &NotFoundError{"tool", name}
 	}
-	return e, nil
+	return e, err
 }
 
 // call is the call as the operator's; refused, if not nil, is why its arguments
 // are none.
-func (s *Service) call(name string, raw json.RawMessage) (_ *tool.Call, refused *tool.Error) {
+func (s *Service) call(name string, raw json.RawMessage, resume Keys) (_ *tool.Call, refused *tool.Error) {
 	args, err := tool.ParseArgs(raw)
 	return &tool.Call{
 		Op: tool.OpTool, Name: name, Args: args, Principal: s.Operator,
+		Run: resume.Run, Key: resume.Call, Resumable: true,
 		Client: tool.Client{Name: "toolwharf"},
 	}, tool.AsError(err)
 }
