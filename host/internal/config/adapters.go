@@ -5,6 +5,7 @@ package config
 
 import (
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -59,12 +60,28 @@ func (c checker) servers() {
 	}
 }
 
+// approval: an approval that cannot be given in time is a slip of the pen.
+func (c checker) approval() {
+	a := c.cfg.Approval
+	if c.has("approval", "expires") && (a.Expires < time.Second || a.Expires > maxDuration) {
+		c.refuse([]string{"approval", "expires"}, "", "must be at least 1s and at most a year")
+	}
+	if c.has("approval", "wait") && (a.Wait < 0 || a.Wait > a.Expires) {
+		c.refuse([]string{"approval", "wait"}, "", "must not be longer than approval.expires")
+	}
+}
+
 func (c checker) rules() {
 	for i, r := range c.cfg.Rules {
 		verbs := 0
 		for _, globs := range [][]string{r.Allow, r.Confirm, r.Deny} {
 			if globs != nil {
 				verbs++
+			}
+			for _, glob := range globs {
+				if _, err := path.Match(glob, ""); err != nil || glob == "" {
+					c.refuse([]string{"rules", itoa(i)}, "", "has %q, which is no glob and would match nothing", glob)
+				}
 			}
 		}
 		if verbs != 1 {

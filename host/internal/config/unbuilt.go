@@ -3,7 +3,10 @@
 
 package config
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // unbuilt is a key that is described and not done yet.
 type unbuilt struct {
@@ -17,19 +20,15 @@ type unbuilt struct {
 // find out from an incident that nothing was denied. A feature that lands takes
 // its lines out, and nothing else changes here.
 var notBuilt = []unbuilt{
-	{key: keys("rules"), advice: "remove it; no rule would be enforced"},
-	{key: keys("defaults"), advice: "remove it; no default would be enforced"},
-	{key: keys("approval", "mode"), when: not("deny"), advice: "use deny; no call could be approved"},
-	{key: keys("approval", "client_form"), advice: "remove it"},
-	{key: keys("approval", "expires"), advice: "remove it"},
-	{key: keys("approval", "wait"), advice: "remove it"},
+	{key: keys("rules", "*", "adapters"), advice: "name the tools by globs; the condition would not be judged"},
+	{key: keys("rules", "*", "effects"), advice: "use defaults; the condition would not be judged"},
+	{key: keys("rules", "*", "tags"), advice: "name the tools by globs; the condition would not be judged"},
+	{key: keys("rules", "*", "principals"), advice: "remove the rule; the condition would not be judged"},
+	{key: keys("rules", "*", "when"), advice: "remove the rule; the condition would not be judged"},
 	{key: keys("approval", "approvers"), advice: "remove it"},
-	{key: keys("approval", "self"), advice: "remove it"},
-	{key: keys("approval", "state_keys"), advice: "remove it"},
 	{key: keys("hooks"), advice: "remove it; no hook would be called"},
 	{key: keys("mcpServers"), advice: "remove it; no MCP server is imported"},
 	{key: keys("limits"), advice: "remove it; limits.timeout and limits.max_in_flight of an adapter hold"},
-	{key: keys("ledger"), advice: "remove it"},
 	{key: keys("store"), when: not("sqlite"), advice: "use sqlite, which is a file in the state directory"},
 	{key: keys("plugins", "trust"), when: not("directory"), advice: "use directory; no plugin would be checked against a lock file"},
 	{key: keys("http", "auth"), advice: "remove it and listen on a loopback address; no token would be checked"},
@@ -74,6 +73,10 @@ func (c checker) unbuilt(u unbuilt, rest, location []string, n *node) {
 	case len(rest) == 0:
 		if u.when == nil || u.when(c, n) {
 			c.faults.refuse(c.root.keyPath(location), n.at(), u.advice, "is not built yet")
+		}
+	case rest[0] == "*" && len(n.items) > 0:
+		for i, item := range n.items {
+			c.unbuilt(u, rest[1:], append(slices.Clone(location), strconv.Itoa(i)), item)
 		}
 	case rest[0] == "*":
 		for _, key := range n.keys {
