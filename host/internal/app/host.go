@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"os"
 	"os/user"
-	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -22,10 +21,9 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/face/control"
+	"github.com/toolwharf/toolwharf/host/internal/redact"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/secret"
-	"github.com/toolwharf/toolwharf/host/internal/store/sqlite"
-	"github.com/toolwharf/toolwharf/host/internal/telemetry"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -48,12 +46,12 @@ type Host struct {
 	config     *config.Config
 	version    string
 	log        hclog.Logger
-	id         string
 	started    time.Time
 	runDir     string
-	store      *sqlite.Store
+	vault      *vault
 	registry   *registry.Registry
 	executor   *executor.Executor
+	redactor   redact.Redactor
 	reconciler *reconcile.Reconciler
 
 	stop    context.CancelFunc // of the reconciler
@@ -62,40 +60,37 @@ type Host struct {
 
 // Open prepares a host: state directory, store, executor. Nothing is started
 // yet. Close must be called.
-func Open(ctx context.Context, o Options) (*Host, error) {
+func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	tune()
-	if err := os.MkdirAll(o.Config.State, 0o700); err != nil {
-		return nil, fmt.Errorf("state directory: %w", err)
-	}
-	runDir, err := os.MkdirTemp("", "toolwharf-")
+	runDir, err := makeRunDir()
 	if err != nil {
 		return nil, fmt.Errorf("directory for sockets: %w", err)
 	}
-	store, err := sqlite.Open(ctx, StorePath(o.Config), sqlite.Options{Log: telemetry.Slog(o.Log.Named("store"))})
-	if err != nil {
-		_ = os.RemoveAll(runDir)
-		return nil, err //nolint:wrapcheck // it names the store
-	}
 	h := &Host{
-		config: o.Config, version: o.Version, log: o.Log, id: tool.NewID("host_"), started: time.Now(),
-		runDir: runDir, store: store, registry: registry.New(), stopped: make(chan error, 1),
+		config: o.Config, version: o.Version, log: o.Log, started: time.Now(),
+		runDir: runDir, registry: registry.New(), stopped: make(chan error, 1),
 	}
-	h.executor = executor.New(executor.Config{
-		Registry: h.registry, Gates: []executor.Gate{approval.Deny{}}, Journal: store,
-		MaxResult: MaxResult, Host: h.id, Log: telemetry.Slog(o.Log.Named("executor")),
-	})
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}()
+	id := tool.NewID("host_")
+	if h.vault, err = openVault(ctx, o.Config, id, o.Log); err != nil {
+		return nil, err
+	}
+	if h.executor, err = h.newExecutor(id); err != nil {
+		return nil, err
+	}
 	log := o.Log.Named("adapter")
 	h.reconciler = reconcile.New(reconcile.Config{
 		Adapters: adapters(o.Config), Dirs: directories(o.Config), Dir: o.Config.Dir, DropIn: dropInLimits,
 		Secrets:  secret.System{Dir: o.Config.Dir},
 		Launcher: &plugin.Launcher{RunDir: runDir, MaxResult: MaxResult, Log: log},
-		Registry: h.registry, Log: log,
+		Registry: h.registry, Key: h.vault.key, Tell: h.redactor.Set, Log: log,
 	})
 	return h, nil
 }
-
-// StorePath is where the store of a configuration lies.
-func StorePath(c *config.Config) string { return filepath.Join(c.State, "toolwharf.db") }
 
 // Start starts the adapters, in the background.
 func (h *Host) Start(ctx context.Context) {
@@ -107,7 +102,7 @@ func (h *Host) Start(ctx context.Context) {
 
 // AwaitTried returns once each adapter was tried once.
 func (h *Host) AwaitTried(ctx context.Context) error {
-	return h.reconciler.AwaitTried(ctx) //nolint:wrapcheck // it names the adapter
+	return h.reconciler.AwaitTried(ctx)
 }
 
 // Close drains the adapters and closes the store.
@@ -117,18 +112,20 @@ func (h *Host) Close() error {
 		h.stop()
 		errs = append(errs, <-h.stopped)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
-	defer cancel()
-	errs = append(errs, h.store.Close(ctx), os.RemoveAll(h.runDir))
-	return errors.Join(errs...)
+	if h.vault != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		defer cancel()
+		errs = append(errs, h.vault.close(ctx))
+	}
+	return errors.Join(append(errs, os.RemoveAll(h.runDir))...)
 }
 
 // API is the host as its operator sees it. serves says how clients reach it.
 func (h *Host) API(serves string) *control.Service {
 	return &control.Service{
 		Catalogue: h.registry, Executor: h.executor,
-		Operator: tool.Principal{Kind: tool.Operator, Subject: localUser()},
-		Moored:   h.moored,
+		Operator: operator(), Desk: &approval.Desk{Store: h.vault.store, Self: h.config.Approval.Self},
+		Moored: h.moored,
 		About: func() control.Host {
 			return control.Host{
 				Name: h.config.Name, Version: h.version, PID: os.Getpid(), Config: h.config.File,

@@ -63,9 +63,9 @@ func (h *Host) readiness() httpface.Readiness {
 			r.Faults = append(r.Faults, fmt.Sprintf("adapter %s is %s: %s", s.Name, s.State, s.Cause))
 		}
 	}
-	if health := h.store.Health(); health.Err != nil {
+	if err := h.vault.health(); err != nil {
 		r.Ready = false
-		r.Faults = append(r.Faults, "store: "+health.Err.Error())
+		r.Faults = append(r.Faults, "store: "+err.Error())
 	}
 	return r
 }

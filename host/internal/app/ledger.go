@@ -29,7 +29,7 @@ type LedgerReader interface {
 // OpenLedger opens the ledger of a configuration for reading. The error is
 // fs.ErrNotExist if there is no store yet.
 func OpenLedger(ctx context.Context, c *config.Config) (LedgerReader, error) {
-	return sqlite.OpenReader(ctx, StorePath(c)) //nolint:wrapcheck // it names the store
+	return sqlite.OpenReader(ctx, StorePath(c))
 }
 
 // LedgerKeyPath is where the key lies with which the hosts of a configuration
@@ -49,7 +49,7 @@ func LedgerVerifier(c *config.Config, files []string) (*ledger.Verifier, error) 
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; give the public key of the host that signed with --key", err)
 	}
-	return v, err //nolint:wrapcheck // it names the file
+	return v, err
 }
 
 // ErrNoRetention is a store that does not remove rows yet.
@@ -68,9 +68,9 @@ func PruneLedger(ctx context.Context, c *config.Config, r ledger.Retention) (int
 		return 0, ErrNoRetention
 	}
 	if r.Signer, err = ledger.LoadOrCreateSigner(LedgerKeyPath(c)); err != nil {
-		return 0, err //nolint:wrapcheck // it names the file
+		return 0, err
 	}
 	r.Trust.Keys = ledger.NewVerifier(r.Signer.Public())
 	r.By = "operator/" + localUser()
-	return ledger.Prune(ctx, store, r) //nolint:wrapcheck // it says what
+	return ledger.Prune(ctx, store, r)
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/term"
 )
 
 // Options of the log.
@@ -50,11 +51,7 @@ func NewLog(o Options) hclog.Logger {
 
 func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Slog returns a log/slog logger that writes to l.

@@ -1,0 +1,18 @@
+//go:build !crashpoints
+
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"time"
+
+	"github.com/toolwharf/toolwharf/host/internal/executor"
+)
+
+// crashPoint is for tests that are built with the tag crashpoints.
+func crashPoint() func(executor.Point) { return nil }
+
+// lease is the store's own.
+func lease() time.Duration { return 0 }

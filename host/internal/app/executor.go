@@ -1,0 +1,99 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"crypto/rand"
+	"fmt"
+
+	"github.com/toolwharf/toolwharf/host/internal/approval"
+	"github.com/toolwharf/toolwharf/host/internal/executor"
+	"github.com/toolwharf/toolwharf/host/internal/rules"
+	"github.com/toolwharf/toolwharf/host/internal/seal"
+	"github.com/toolwharf/toolwharf/host/internal/secret"
+	"github.com/toolwharf/toolwharf/host/internal/telemetry"
+)
+
+// Bounds of what may be pending.
+var (
+	pendingQuota = approval.Quota{PerPrincipal: 100, Total: 10_000}
+	formQuota    = approval.Quota{PerPrincipal: 1000}
+)
+
+// newExecutor puts the executor of this host together from its configuration.
+func (h *Host) newExecutor(id string) (*executor.Executor, error) {
+	policy, err := h.policy()
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := h.sealer()
+	if err != nil {
+		return nil, err
+	}
+	a := h.config.Approval
+	asking := executor.Asking{
+		Deferred: a.Mode == "deferred", Form: a.ClientForm, Expires: a.Expires, Wait: a.Wait,
+		Quota: pendingQuota, FormQuota: formQuota,
+	}
+	if asking.Form {
+		h.log.Warn("approval.client_form: clients that can show a form decide about their own calls; " +
+			"an agentic client may answer by itself")
+	}
+	return executor.New(executor.Config{
+		Registry: h.registry, Gates: []executor.Gate{policy, approval.Gate{Asks: asking.Deferred || asking.Form}},
+		Journal: h.vault.spool, Approvals: h.vault.store, Sealer: sealer, Asking: asking, Redactor: &h.redactor,
+		MaxResult: MaxResult, Reached: crashPoint(), Host: id, Key: h.vault.key, Log: telemetry.Slog(h.log.Named("executor")),
+	}), nil
+}
+
+// policy is the configured rules and defaults.
+func (h *Host) policy() (*rules.Rules, error) {
+	list := make([]rules.Rule, 0, len(h.config.Rules))
+	for _, r := range h.config.Rules {
+		rule := rules.Rule{Line: r.Line}
+		switch {
+		case len(r.Allow) > 0:
+			rule.Verb, rule.Names = rules.Allow, r.Allow
+		case len(r.Confirm) > 0:
+			rule.Verb, rule.Names = rules.Confirm, r.Confirm
+		default:
+			rule.Verb, rule.Names = rules.Deny, r.Deny
+		}
+		list = append(list, rule)
+	}
+	d := h.config.Defaults
+	policy, err := rules.New(list, rules.Defaults{
+		ReadOnly: rules.Verb(d.ReadOnly), Additive: rules.Verb(d.Additive), Destructive: rules.Verb(d.Destructive),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("rules: %w", err)
+	}
+	return policy, nil
+}
+
+// sealer seals states with the configured keys, or with one of this process:
+// states then end with it.
+func (h *Host) sealer() (*seal.Sealer, error) {
+	var keys [][]byte
+	for i, k := range h.config.Approval.StateKeys {
+		expanded, missing, err := secret.Expand(k, secret.System{Dir: h.config.Dir})
+		if err != nil {
+			return nil, fmt.Errorf("approval.state_keys[%d]: %w", i, err)
+		}
+		if len(missing) > 0 {
+			return nil, fmt.Errorf("approval.state_keys[%d]: secret missing: %s", i, missing[0])
+		}
+		keys = append(keys, []byte(expanded))
+	}
+	if len(keys) == 0 {
+		key := make([]byte, seal.MinKey)
+		_, _ = rand.Read(key) // never fails
+		keys = append(keys, key)
+	}
+	sealer, err := seal.New(h.config.Name+"/"+h.vault.store.ID(), keys...)
+	if err != nil {
+		return nil, fmt.Errorf("approval.state_keys: %w", err)
+	}
+	return sealer, nil
+}

@@ -1,0 +1,83 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/toolwharf/toolwharf/host/internal/config"
+	"github.com/toolwharf/toolwharf/host/internal/ledger"
+	"github.com/toolwharf/toolwharf/host/internal/store/spool"
+	"github.com/toolwharf/toolwharf/host/internal/store/sqlite"
+	"github.com/toolwharf/toolwharf/host/internal/telemetry"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// vault is a store with what guards it: the keys, which lie beside it and not
+// in it, and the spool for what it cannot take.
+type vault struct {
+	store *sqlite.Store
+	spool *spool.Journal
+	// digests are keyed with key; it also keys the origins of tools.
+	key []byte
+}
+
+// StorePath is where the store of a configuration lies.
+func StorePath(c *config.Config) string { return filepath.Join(c.State, "toolwharf.db") }
+
+// openVault opens the store of a configuration as one host instance, and makes
+// what is missing. host names the instance in the ledger.
+func openVault(ctx context.Context, c *config.Config, host string, log hclog.Logger) (*vault, error) {
+	if err := os.MkdirAll(c.State, 0o700); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	signer, err := ledger.LoadOrCreateSigner(LedgerKeyPath(c))
+	if err != nil {
+		return nil, fmt.Errorf("signing key of the ledger: %w", err)
+	}
+	key, err := ledger.LoadOrCreateKey(DigestKeyPath(c))
+	if err != nil {
+		return nil, fmt.Errorf("key of the ledger's digests: %w", err)
+	}
+	v := &vault{key: key}
+	logger := telemetry.Slog(log.Named("store"))
+	v.spool, err = spool.New(filepath.Join(c.State, "spool"), spool.Options{Host: host, Log: logger})
+	if err != nil {
+		return nil, err
+	}
+	v.store, err = sqlite.Open(ctx, StorePath(c), sqlite.Options{
+		Host: host, Signer: signer, Lease: lease(), Log: logger, Spill: v.spool.Spill,
+		Digest: func(args []byte) tool.Digest {
+			j, err := tool.ParseArgs(args)
+			if err != nil {
+				return tool.Digest{}
+			}
+			return ledger.KeyedDigest(key, j.Digest())
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	v.spool.Start(ctx, v.store)
+	return v, nil
+}
+
+// health says why the store does not take rows, nil if it does.
+func (v *vault) health() error {
+	if health := v.store.Health(); health.Err != nil {
+		return health.Err
+	}
+	return nil
+}
+
+// close flushes and closes.
+func (v *vault) close(ctx context.Context) error {
+	return errors.Join(v.spool.Stop(ctx), v.store.Close(ctx))
+}
