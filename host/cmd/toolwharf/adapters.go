@@ -31,7 +31,7 @@ func (p *program) adaptersList() *cobra.Command {
 			return p.withHost(c, func(ctx context.Context, api control.API) error {
 				adapters, err := api.Adapters(ctx)
 				if err != nil {
-					return err //nolint:wrapcheck // it names the host
+					return err
 				}
 				if p.json {
 					return print(c, adapters)
@@ -47,7 +47,7 @@ func (p *program) adaptersList() *cobra.Command {
 				}
 				host, err := api.Host(ctx)
 				if err != nil {
-					return err //nolint:wrapcheck // it names the host
+					return err
 				}
 				for _, n := range host.Notes {
 					_, _ = fmt.Fprintf(c.ErrOrStderr(), "note: %s\n", printable(n))
@@ -66,7 +66,7 @@ func (p *program) adaptersShow() *cobra.Command {
 			return p.withHost(c, func(ctx context.Context, api control.API) error {
 				adapters, err := api.Adapters(ctx)
 				if err != nil {
-					return err //nolint:wrapcheck // it names the host
+					return err
 				}
 				for _, a := range adapters {
 					if a.Name == args[0] {
@@ -84,10 +84,14 @@ func (p *program) showAdapter(c *cobra.Command, a control.Adapter) error {
 		return print(c, a)
 	}
 	rows := [][]string{
-		{"plugin", a.Plugin}, {"version", a.Version}, {"path", a.Path},
+		{"plugin", a.Plugin},
+		{"version", a.Version},
+		{"path", a.Path},
 		{"state", a.State + " since " + a.Since.Format(time.RFC3339)},
-		{"tools", strconv.Itoa(a.Tools)}, {"prefix", strconv.Quote(a.Prefix)},
-		{"crashes", strconv.Itoa(a.Crashes)}, {"sandbox", a.Sandbox},
+		{"tools", strconv.Itoa(a.Tools)},
+		{"prefix", strconv.Quote(a.Prefix)},
+		{"crashes", strconv.Itoa(a.Crashes)},
+		{"sandbox", a.Sandbox},
 	}
 	if a.PID != 0 {
 		rows = append(rows, []string{"process", strconv.Itoa(a.PID)})

@@ -17,7 +17,7 @@ func (p *program) config() *cobra.Command {
 			"  # first line of toolwharf.yaml:  # yaml-language-server: $schema=toolwharf.schema.json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, err := c.OutOrStdout().Write(config.Schema())
-			return err //nolint:wrapcheck // nothing to add
+			return err
 		},
 	})
 	return c

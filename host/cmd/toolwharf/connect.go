@@ -84,13 +84,13 @@ func (p *program) carryOut(c *cobra.Command, plan *setup.Plan, refused error, sh
 	}
 	if !plan.Changed() {
 		_, err := fmt.Fprintf(w, "%s knows this host already: %s\n", plan.Client, plan.Path)
-		return err //nolint:wrapcheck // nothing to add
+		return err
 	}
 	if err := plan.Apply(); err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	_, err := fmt.Fprintf(w, "wrote %s\n%s\n", plan.Path, plan.Note)
-	return err //nolint:wrapcheck // nothing to add
+	return err
 }
 
 // here is where clients keep their files.

@@ -29,7 +29,7 @@ func (p *program) explain() *cobra.Command {
 			return p.withHost(c, func(ctx context.Context, api control.API) error {
 				e, err := api.Explain(ctx, args[0], body)
 				if err != nil {
-					return err //nolint:wrapcheck // it names the tool or the host
+					return err
 				}
 				if p.json {
 					return print(c, e)
@@ -43,8 +43,12 @@ func (p *program) explain() *cobra.Command {
 					_, _ = fmt.Fprintln(w, "it would be sent")
 					return nil
 				}
+				if e.Verdict == tool.Ask {
+					_, err = fmt.Fprintf(w, "it would wait for approval: %s\n", printable(e.Text))
+					return err
+				}
 				_, err = fmt.Fprintf(w, "it would be refused: %s (%s): %s\n", e.Kind, e.Code, printable(e.Text))
-				return err //nolint:wrapcheck // nothing to add
+				return err
 			})
 		},
 	}

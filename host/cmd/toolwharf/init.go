@@ -30,13 +30,13 @@ func (p *program) initialise() *cobra.Command {
 			}
 			if show {
 				_, err := c.OutOrStdout().Write(yaml)
-				return err //nolint:wrapcheck // nothing to add
+				return err
 			}
 			if err := setup.WriteNew(p.file, yaml); err != nil {
 				return fmt.Errorf("init: %w", err)
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "wrote %s\n%s\n", p.file, note)
-			return err //nolint:wrapcheck // nothing to add
+			return err
 		},
 	}
 	c.Flags().BoolVar(&show, "print", false, "print it instead")

@@ -102,7 +102,7 @@ func (p *program) withLedger(c *cobra.Command, f func(app.LedgerReader) error) e
 		return fmt.Errorf("no store at %s yet: nothing was recorded", app.StorePath(cfg))
 	}
 	if err != nil {
-		return err //nolint:wrapcheck // it names the store
+		return err
 	}
 	defer func() { _ = reader.Close() }()
 	return f(reader)
@@ -122,8 +122,8 @@ func (p *program) showRows(c *cobra.Command, reader app.LedgerReader, q ledger.Q
 
 func (p *program) showRow(w io.Writer, row ledger.Row, wide bool) error {
 	if !p.json {
-		return ledger.Text(w, row, wide) //nolint:wrapcheck // nothing to add
+		return ledger.Text(w, row, wide)
 	}
 	_, err := fmt.Fprintf(w, "%s\n", ledger.JSON(row))
-	return err //nolint:wrapcheck // nothing to add
+	return err
 }

@@ -45,7 +45,7 @@ func (p *program) ledgerExport() *cobra.Command {
 			return p.withLedger(c, func(reader app.LedgerReader) error {
 				return into(c, file, func(w io.Writer) error {
 					_, err := write(c.Context(), w, reader, q)
-					return err //nolint:wrapcheck // nothing to add
+					return err
 				})
 			})
 		},
@@ -65,7 +65,7 @@ func into(c *cobra.Command, file string, write func(io.Writer) error) error {
 	}
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the file
+		return err
 	}
 	return errors.Join(write(out), out.Close())
 }
@@ -113,7 +113,7 @@ func (p *program) ledgerPrune() *cobra.Command {
 				return print(c, map[string]int64{"removed": n})
 			}
 			_, err = fmt.Fprintf(c.OutOrStdout(), "removed %d rows\n", n)
-			return err //nolint:wrapcheck // nothing to add
+			return err
 		},
 	}
 	c.Flags().StringVar(&before, "before", "", "remove rows that ended before this `time`")

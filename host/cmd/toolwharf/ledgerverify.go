@@ -64,11 +64,11 @@ func (p *program) verify(c *cobra.Command, trust ledger.Trust, keys []string, fi
 	}
 	if file != "" {
 		if trust.Keys, err = app.LedgerVerifier(cfg, keys); err != nil {
-			return nil, err //nolint:wrapcheck // it names the file
+			return nil, err
 		}
 		in, err := os.Open(file)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // it names the file
+			return nil, err
 		}
 		defer in.Close()
 		report, err := ledger.VerifyExport(c.Context(), in, trust)
@@ -80,7 +80,7 @@ func (p *program) verify(c *cobra.Command, trust ledger.Trust, keys []string, fi
 	var report *ledger.Report
 	err = p.withLedger(c, func(reader app.LedgerReader) (err error) {
 		if trust.Keys, err = app.LedgerVerifier(cfg, keys); err != nil {
-			return err //nolint:wrapcheck // it names the file
+			return err
 		}
 		if report, err = ledger.Verify(c.Context(), reader, trust); err != nil {
 			return fmt.Errorf("ledger: %w", err)

@@ -68,7 +68,7 @@ func (p *program) root() *cobra.Command {
 	flags.StringVar(&p.token, "token", "", "operator's `token` for --host (not built yet)")
 	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
 	root.AddCommand(
-		p.serve(), p.validate(), p.explain(), p.tools(), p.adapters(), p.ledger(), p.runs(),
+		p.serve(), p.validate(), p.explain(), p.tools(), p.adapters(), p.approvals(), p.ledger(), p.runs(),
 		p.initialise(), p.connect(), p.config(), p.version(),
 	)
 	wordArgErrors(root)
@@ -84,7 +84,7 @@ func wordArgErrors(c *cobra.Command) {
 		if c.Run == nil && c.RunE == nil {
 			c.RunE = func(c *cobra.Command, args []string) error {
 				if len(args) == 0 {
-					return c.Help() //nolint:wrapcheck // nothing to add
+					return c.Help()
 				}
 				return nil
 			}
@@ -110,7 +110,7 @@ func (p *program) load(log hclog.Logger) (*config.Config, error) {
 		log.Warn("configuration", "fault", w.String())
 	}
 	if err := faults.Err(); err != nil {
-		return nil, err //nolint:wrapcheck // a fault.List
+		return nil, err
 	}
 	return c, nil
 }
@@ -129,6 +129,19 @@ func (p *program) quietLog(c *cobra.Command) hclog.Logger {
 	return telemetry.NewLog(telemetry.Options{Level: level, Format: p.format, Out: os.Stderr})
 }
 
+// runningHost is the running host of the configuration, nil if there is none.
+func (p *program) runningHost() *control.Client {
+	cfg, _ := config.Load(p.file)
+	if cfg == nil {
+		return nil
+	}
+	client, err := control.Dial(cfg.State)
+	if err != nil {
+		return nil
+	}
+	return client
+}
+
 // withHost calls f with the running host of the configuration, or, if there is
 // none, with one that is started for the moment.
 func (p *program) withHost(c *cobra.Command, f func(context.Context, control.API) error) error {
@@ -142,11 +155,11 @@ func (p *program) withHost(c *cobra.Command, f func(context.Context, control.API
 	case err == nil:
 		return f(ctx, client)
 	case !errors.Is(err, control.ErrNoHost):
-		return err //nolint:wrapcheck // it names the socket
+		return err
 	}
 	host, err := app.Open(ctx, app.Options{Config: cfg, Version: version, Log: log})
 	if err != nil {
-		return err //nolint:wrapcheck // it names what failed
+		return err
 	}
 	host.Start(ctx)
 	err = host.AwaitTried(ctx)

@@ -28,12 +28,12 @@ func (p *program) serve() *cobra.Command {
 			}
 			host, err := app.Open(c.Context(), app.Options{Config: cfg, Version: version, Log: log})
 			if err != nil {
-				return err //nolint:wrapcheck // it names what failed
+				return err
 			}
 			if stdio {
-				return host.ServeStdio(c.Context(), os.Stdin, os.Stdout) //nolint:wrapcheck // it names what failed
+				return host.ServeStdio(c.Context(), os.Stdin, os.Stdout)
 			}
-			return host.ServeHTTP(c.Context()) //nolint:wrapcheck // it names what failed
+			return host.ServeHTTP(c.Context())
 		},
 	}
 	c.Flags().BoolVar(&stdio, "stdio", false, "serve the client at stdin and stdout; no HTTP")

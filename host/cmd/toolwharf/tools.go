@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
-	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/face/control"
 )
 
@@ -38,7 +38,7 @@ func (p *program) toolsList() *cobra.Command {
 			return p.withHost(c, func(ctx context.Context, api control.API) error {
 				tools, err := api.Tools(ctx)
 				if err != nil {
-					return err //nolint:wrapcheck // it names the host
+					return err
 				}
 				if p.json {
 					return print(c, tools)
@@ -69,7 +69,7 @@ func (p *program) toolsShow() *cobra.Command {
 			return p.withHost(c, func(ctx context.Context, api control.API) error {
 				tools, err := api.Tools(ctx)
 				if err != nil {
-					return err //nolint:wrapcheck // it names the host
+					return err
 				}
 				for _, t := range tools {
 					if t.Name == args[0] || t.Alias == args[0] {
@@ -88,8 +88,13 @@ func (p *program) showTool(c *cobra.Command, t control.Tool) error {
 	}
 	w := c.OutOrStdout()
 	rows := [][]string{
-		{"name", t.Name}, {"adapter", t.Adapter}, {"declared as", t.Declared}, {"effects", string(t.Effects)},
-		{"idempotent", yesNo(t.Idempotent)}, {"needs approval", yesNo(t.Approval)}, {"digest", t.Digest},
+		{"name", t.Name},
+		{"adapter", t.Adapter},
+		{"declared as", t.Declared},
+		{"effects", string(t.Effects)},
+		{"idempotent", yesNo(t.Idempotent)},
+		{"needs approval", yesNo(t.Approval)},
+		{"digest", t.Digest},
 	}
 	if t.Alias != "" {
 		rows = append(rows, []string{"also callable as", t.Alias})
@@ -124,10 +129,12 @@ func indented(raw json.RawMessage) string {
 
 func (p *program) toolsCall() *cobra.Command {
 	var raw string
+	var yes bool
 	c := &cobra.Command{
 		Use: "call NAME", Short: "Call a tool as the operator", Args: cobra.ExactArgs(1),
 		Long: "Call runs one tool, through the same gates as any client's call, and records it in the ledger. The structured\n" +
-			"result, or else its text, goes to stdout.",
+			"result, or else its text, goes to stdout. A call that needs approval is asked about on a terminal, or approved\n" +
+			"by --yes; either way the ledger names the operator.",
 		Example: "  toolwharf tools call shop_query --args '{\"sql\": \"select 1\"}'\n" +
 			"  toolwharf tools call shop_query --args @query.json\n" +
 			"  echo '{\"sql\": \"select 1\"}' | toolwharf tools call shop_query --args -",
@@ -138,16 +145,51 @@ func (p *program) toolsCall() *cobra.Command {
 				return err
 			}
 			return p.withHost(c, func(ctx context.Context, api control.API) error {
-				a, err := api.Call(ctx, args[0], body)
+				a, err := api.Call(ctx, args[0], body, control.Keys{})
+				if err == nil && a.Pending != nil {
+					a, err = p.decideOwn(c, api, args[0], body, a.Pending, yes)
+				}
 				if err != nil {
-					return err //nolint:wrapcheck // it names the tool or the host
+					return err
 				}
 				return p.showAnswer(c, a)
 			})
 		},
 	}
 	argsFlag(c, &raw)
+	c.Flags().BoolVar(&yes, "yes", false, "approve the call, if it needs that")
 	return c
+}
+
+// decideOwn decides a call that was typed here, as the operator who typed it,
+// and runs it.
+func (p *program) decideOwn(c *cobra.Command, api control.API, name string, body json.RawMessage, pending *control.Pending, yes bool) (*control.Answer, error) {
+	ctx := c.Context()
+	if !yes {
+		if !isTerminal(c.InOrStdin()) {
+			return nil, fmt.Errorf("%s needs approval: %s; decide it by `toolwharf approvals`, or call with --yes", name, pending.Approval)
+		}
+		a, err := api.Approval(ctx, pending.Approval)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.showApproval(c, a); err != nil {
+			return nil, err
+		}
+		_, _ = fmt.Fprintf(c.ErrOrStderr(), "\nrun it? [y/N] ")
+		var answer string
+		_, _ = fmt.Fscanln(c.InOrStdin(), &answer)
+		yes = strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes")
+	}
+	if _, err := api.Decide(ctx, pending.Approval, control.Decision{Approve: yes}); err != nil {
+		return nil, err
+	}
+	return api.Call(ctx, name, body, control.Keys{Run: pending.Run, Call: pending.Call})
+}
+
+func isTerminal(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func argsFlag(c *cobra.Command, raw *string) {
@@ -187,18 +229,13 @@ func (p *program) showAnswer(c *cobra.Command, a *control.Answer) error {
 			return err
 		}
 	}
-	if f := a.Error; f != nil {
-		if !p.json {
-			w := c.ErrOrStderr()
-			_, _ = fmt.Fprintf(w, "toolwharf: %s", f.Kind)
-			if f.Code != "" {
-				_, _ = fmt.Fprintf(w, " (%s)", f.Code)
-			}
-			_, _ = fmt.Fprintf(w, ": %s\n", printable(f.Text))
-			if f.Detail != "" {
-				_, _ = fmt.Fprintf(w, "detail: %s\n", printable(f.Detail))
-			}
-		}
+	switch {
+	case a.Error != nil && !p.json:
+		showFailure(c.ErrOrStderr(), a.Error)
+	case a.Pending != nil && !p.json:
+		_, _ = fmt.Fprintf(c.ErrOrStderr(), "toolwharf: approval required: %s\n", a.Pending.Approval)
+	}
+	if a.Error != nil || a.Pending != nil {
 		return failedError{}
 	}
 	if p.json {
@@ -207,7 +244,7 @@ func (p *program) showAnswer(c *cobra.Command, a *control.Answer) error {
 	w := c.OutOrStdout()
 	if len(a.Structured) > 0 {
 		_, err := fmt.Fprintf(w, "%s\n", a.Structured)
-		return err //nolint:wrapcheck // nothing to add
+		return err
 	}
 	for _, b := range a.Content {
 		if b.Text != "" {
@@ -217,6 +254,17 @@ func (p *program) showAnswer(c *cobra.Command, a *control.Answer) error {
 		_, _ = fmt.Fprintf(w, "[%s %s %s, %d bytes]\n", b.Type, b.MIMEType, printable(b.URI), b.Bytes)
 	}
 	return nil
+}
+
+func showFailure(w io.Writer, f *control.Failure) {
+	_, _ = fmt.Fprintf(w, "toolwharf: %s", f.Kind)
+	if f.Code != "" {
+		_, _ = fmt.Fprintf(w, " (%s)", f.Code)
+	}
+	_, _ = fmt.Fprintf(w, ": %s\n", printable(f.Text))
+	if f.Detail != "" {
+		_, _ = fmt.Fprintf(w, "detail: %s\n", printable(f.Detail))
+	}
 }
 
 func (p *program) toolsExport() *cobra.Command {
@@ -230,15 +278,8 @@ func (p *program) toolsExport() *cobra.Command {
 
 // completeTool completes tool names from a running host; it starts nothing.
 func (p *program) completeTool(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	cfg, _ := config.Load(p.file)
-	if cfg == nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	client, err := control.Dial(cfg.State)
-	if err != nil {
+	client := p.runningHost()
+	if len(args) > 0 || client == nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	tools, _ := client.Tools(c.Context())

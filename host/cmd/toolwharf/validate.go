@@ -31,13 +31,13 @@ func (p *program) validate() *cobra.Command {
 				return nil
 			}
 			if err := faults.Err(); err != nil {
-				return err //nolint:wrapcheck // a fault.List
+				return err
 			}
 			for _, w := range faults.Warnings() {
 				_, _ = fmt.Fprintln(c.ErrOrStderr(), w)
 			}
 			_, err := fmt.Fprintf(c.OutOrStdout(), "%s is valid: %d adapters\n", p.file, len(cfg.Adapters))
-			return err //nolint:wrapcheck // nothing to add
+			return err
 		},
 	}
 }

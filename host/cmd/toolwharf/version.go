@@ -21,7 +21,7 @@ func (p *program) version() *cobra.Command {
 				})
 			}
 			_, err := fmt.Fprintf(c.OutOrStdout(), "toolwharf %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err //nolint:wrapcheck // nothing to add
+			return err
 		},
 	}
 }
