@@ -45,9 +45,16 @@ func TestAConfigurationWithTenFaultsReportsAllTenAndStartsNothing(t *testing.T) 
 			t.Errorf("%v: stdout is %q", command, stdout)
 		}
 		for _, want := range []struct{ line, key string }{
-			{":1:", "name"}, {":2:", "colour"}, {":5:", "plugins.dirs"}, {":6:", "plugins.trust"},
-			{":8:", "adapters.Orders"}, {":11:", "adapters.stock.plugin"}, {":12:", "adapters.stock.limits.timeout"},
-			{":14:", "adapters.lager.plugni"}, {":16:", "http.listen"}, {":17:", "http.max_body"},
+			{":1:", "name"},
+			{":2:", "colour"},
+			{":5:", "plugins.dirs"},
+			{":6:", "plugins.trust"},
+			{":8:", "adapters.Orders"},
+			{":11:", "adapters.stock.plugin"},
+			{":12:", "adapters.stock.limits.timeout"},
+			{":14:", "adapters.lager.plugni"},
+			{":16:", "http.listen"},
+			{":17:", "http.max_body"},
 		} {
 			if !hasLine(stderr, "toolwharf.yaml"+want.line, want.key) {
 				t.Errorf("%v: no line names %s and %s:\n%s", command, want.line, want.key, stderr)

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -98,24 +99,58 @@ func freePort(t *testing.T) string {
 }
 
 // serve starts a host over HTTP and waits until it is ready.
-func serve(t *testing.T, dir string) *host {
+func serve(t *testing.T, dir string) *host { return serveWith(t, dir, toolwharf) }
+
+// listenLine is where a configuration says on which address the host serves.
+var listenLine = regexp.MustCompile(`listen: "([^"]+)"`)
+
+// serveWith starts a program as host, with more environment.
+func serveWith(t *testing.T, dir, program string, env ...string) *host {
 	t.Helper()
-	address := freePort(t)
 	file := filepath.Join(dir, "toolwharf.yaml")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(text), "\nhttp:") {
-		text = append(text, []byte("\nhttp: {listen: \""+address+"\"}\n")...)
+	if !listenLine.Match(text) {
+		text = append(text, []byte("\nhttp: {listen: \""+freePort(t)+"\"}\n")...)
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	h := &host{t: t, dir: dir, base: "http://" + address, url: "http://" + address + "/mcp", stderr: &buffer{}, done: make(chan error, 1)}
-	h.cmd = exec.Command(toolwharf, "serve", "-c", file, "--log-level", "debug")
+	return start(t, program, file, env)
+}
+
+// serveOn starts another host of the same configuration and state on another
+// address.
+func serveOn(t *testing.T, dir, program, address string) *host {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "toolwharf.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "other.yaml")
+	text = listenLine.ReplaceAll(text, []byte(`listen: "`+address+`"`))
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return start(t, program, file, nil)
+}
+
+func start(t *testing.T, program, file string, env []string) *host {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := string(listenLine.FindSubmatch(text)[1])
+	h := &host{
+		t: t, dir: filepath.Dir(file), base: "http://" + address, url: "http://" + address + "/mcp",
+		stderr: &buffer{}, done: make(chan error, 1),
+	}
+	h.cmd = exec.Command(program, "serve", "-c", file, "--log-level", "debug")
 	h.cmd.Stderr = h.stderr
-	h.cmd.Env = append(os.Environ(), "GORACE=halt_on_error=1")
+	h.cmd.Env = append(append(os.Environ(), "GORACE=halt_on_error=1"), env...)
 	if err := h.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +185,7 @@ func (h *host) ready() error {
 func (h *host) stop() {
 	h.t.Helper()
 	_ = h.cmd.Process.Signal(syscall.SIGTERM)
+	_ = h.cmd.Process.Signal(syscall.SIGCONT) // in case that it sleeps
 	select {
 	case err := <-h.done:
 		h.done <- err
@@ -205,6 +241,18 @@ func (h *host) adapters() map[string]adapter {
 		out[a.Name] = a
 	}
 	return out
+}
+
+// stopped reports, as an error, that a process is not stopped.
+func stopped(pid int) error {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return err
+	}
+	if !strings.Contains(string(stat), ") T ") {
+		return fmt.Errorf("process %d is not stopped: %.80s", pid, stat)
+	}
+	return nil
 }
 
 // gone reports, as an error, that a process is still there.

@@ -111,8 +111,7 @@ func TestInStdioModeStdoutHoldsNothingButProtocolAndStderrIsStructured(t *testin
 		}
 	}
 	if err := cmd.Wait(); err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if _, ok := errors.AsType[*exec.ExitError](err); ok {
 			t.Errorf("the host ended with %v\n%s", err, stderr)
 		}
 	}
