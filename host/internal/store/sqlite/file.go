@@ -103,7 +103,7 @@ func connect(
 		return nil, "", err
 	}
 	if err := conn.Exec(setup); err != nil {
-		return nil, "", foreign(err)
+		return nil, "", foreign(ended(ctx, err))
 	}
 	if id, err = begin(ctx, conn); err != nil {
 		return nil, "", ended(ctx, err)

@@ -174,7 +174,8 @@ func newStore(ctx context.Context, conn *sqlite3.Conn, path, id string, opts Opt
 
 // enter makes this host known and reports what lost ones have begun.
 func (w *writer) enter() error {
-	if err := w.atomically(true, w.greet); err != nil {
+	// Not synced: whoever loses it to a power cut has lost its intents too.
+	if err := w.atomically(false, w.greet); err != nil {
 		return fmt.Errorf("beginning the lease: %w", err)
 	}
 	for n := recoveryBatch; n == recoveryBatch; {

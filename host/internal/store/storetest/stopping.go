@@ -18,9 +18,11 @@ var stopping = []test{
 		answered(t, c, "begin", "a")
 		answered(t, c, "begin", "b")
 		answered(t, c, "end", "b")
+		release := t.block() // else it could be stopped inside a transaction, which would stop everybody
 		if err := stop(c.cmd.Process); err != nil {
 			t.Skip(err)
 		}
+		release()
 		other := t.open(t.Location, Opening{Lease: short})
 		until(t, "it is reported", func() bool { return len(openIntents(t, t.Store)) == 0 })
 		must(t, resume(c.cmd.Process))
