@@ -231,7 +231,9 @@ type Tool struct {
 	Effects Effects `protobuf:"varint,6,opt,name=effects,proto3,enum=toolwharf.plugin.v1.Effects" json:"effects,omitempty"`
 	// Calling twice with the same arguments does no more than calling once.
 	Idempotent bool `protobuf:"varint,7,opt,name=idempotent,proto3" json:"idempotent,omitempty"`
-	// Whether a person must approve each call. Unset: decided by effects.
+	// True: somebody must approve each call, unless the operator's rules say
+	// otherwise. False excuses nothing: it says only that clients need not be
+	// warned of a tool whose effects are not declared. Unset: decided by effects.
 	Confirm *bool `protobuf:"varint,8,opt,name=confirm,proto3,oneof" json:"confirm,omitempty"`
 	// The host may coerce arguments before it validates them: null for an
 	// absent optional property, a scalar for an array, JSON text for an object
