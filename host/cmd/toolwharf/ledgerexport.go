@@ -99,10 +99,8 @@ func (p *program) ledgerPrune() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			n, err := app.PruneLedger(c.Context(), cfg, r)
+			n, err := app.PruneLedger(c.Context(), cfg, r, p.quietLog(c))
 			switch {
-			case errors.Is(err, app.ErrNoRetention):
-				return &usageError{fmt.Errorf("not built yet: %w", err)}
 			case errors.Is(err, fs.ErrNotExist):
 				return fmt.Errorf("no store at %s yet: nothing was recorded", app.StorePath(cfg))
 			case err != nil && n > 0:

@@ -9,11 +9,15 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"os"
 	"path/filepath"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/store/sqlite"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // LedgerReader reads the ledger of a store, whether or not a host runs.
@@ -52,25 +56,23 @@ func LedgerVerifier(c *config.Config, files []string) (*ledger.Verifier, error) 
 	return v, err
 }
 
-// ErrNoRetention is a store that does not remove rows yet.
-var ErrNoRetention = errors.New("this store does not remove rows yet")
-
 // PruneLedger removes old rows; r has no Signer and no Trust yet: they are those
 // of the configuration. It returns how many rows it has removed.
-func PruneLedger(ctx context.Context, c *config.Config, r ledger.Retention) (int64, error) {
-	reader, err := OpenLedger(ctx, c)
+func PruneLedger(ctx context.Context, c *config.Config, r ledger.Retention, log hclog.Logger) (removed int64, err error) {
+	if _, err := os.Stat(StorePath(c)); err != nil {
+		return 0, err // nothing is made to be pruned
+	}
+	v, err := openVault(ctx, c, tool.NewID("cli_"), log)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = reader.Close() }()
-	store, ok := reader.(ledger.Pruner)
-	if !ok {
-		return 0, ErrNoRetention
-	}
-	if r.Signer, err = ledger.LoadOrCreateSigner(LedgerKeyPath(c)); err != nil {
-		return 0, err
-	}
-	r.Trust.Keys = ledger.NewVerifier(r.Signer.Public())
-	r.By = "operator/" + localUser()
-	return ledger.Prune(ctx, store, r)
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		err = errors.Join(err, v.close(closing))
+	}()
+	r.Signer = v.signer
+	r.Trust.Keys = ledger.NewVerifier(v.signer.Public())
+	r.By = operator().String()
+	return ledger.Prune(ctx, v.store, r)
 }

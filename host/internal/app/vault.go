@@ -27,6 +27,8 @@ type vault struct {
 	spool *spool.Journal
 	// digests are keyed with key; it also keys the origins of tools.
 	key []byte
+	// signer signs the chain.
+	signer *ledger.Signer
 }
 
 // StorePath is where the store of a configuration lies.
@@ -46,9 +48,12 @@ func openVault(ctx context.Context, c *config.Config, host string, log hclog.Log
 	if err != nil {
 		return nil, fmt.Errorf("key of the ledger's digests: %w", err)
 	}
-	v := &vault{key: key}
+	v := &vault{key: key, signer: signer}
 	logger := telemetry.Slog(log.Named("store"))
-	v.spool, err = spool.New(filepath.Join(c.State, "spool"), spool.Options{Host: host, Log: logger})
+	v.spool, err = spool.New(filepath.Join(c.State, "spool"), spool.Options{
+		Host: host, Log: logger,
+		Alive: func(ctx context.Context, host string) (bool, error) { return v.store.Alive(ctx, host) },
+	})
 	if err != nil {
 		return nil, err
 	}

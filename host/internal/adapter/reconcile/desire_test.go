@@ -34,7 +34,7 @@ func TestAConfiguredAdapterIsItsPluginWithItsSecretsFilledIn(t *testing.T) {
 	want := &adapter.Desired{
 		Name: "orders", Program: adapter.Program{Plugin: "sql", Path: "/p/sql", Stamp: "1"}, Prefix: "o.",
 		Config:     []byte(`{"dsn":"db://ann:hunter\"2@x","list":["ann",true,null],"n":9007199254740993}`),
-		Configured: true, MayAsk: true, Env: map[string]string{"TZ": "UTC", "TOKEN": `x-hunter"2`}, Dir: "/work", Limits: limits,
+		Configured: true, MayAsk: true, Env: map[string]string{"TZ": "UTC", "TOKEN": `x-hunter"2`}, Dir: "/d", Limits: limits,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -45,7 +45,7 @@ func TestADroppedInPluginIsAnAdapterOfItsOwnName(t *testing.T) {
 	f := newFixture(nil)
 	desired, waiting, _, _ := f.desire(contents("echo"))
 	want := map[string]*adapter.Desired{"echo": {
-		Name: "echo", Program: adapter.Program{Plugin: "echo", Path: "/p/echo", Stamp: "1"}, Prefix: "echo_", Dir: "/work", Limits: limits,
+		Name: "echo", Program: adapter.Program{Plugin: "echo", Path: "/p/echo", Stamp: "1"}, Prefix: "echo_", Dir: "/d", Limits: limits,
 	}}
 	if diff := cmp.Diff(want, desired); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -150,7 +150,7 @@ type fixture struct {
 func newFixture(adapters []Adapter, dirs ...string) *fixture {
 	f := &fixture{launcher: &launcher{}, secrets: &secrets{}, registry: registry.New()}
 	c := Config{
-		Adapters: adapters, Dir: "/work", DropIn: limits, Secrets: f.secrets, Launcher: f.launcher,
+		Adapters: adapters, Dir: "/d", DropIn: limits, Secrets: f.secrets, Launcher: f.launcher,
 		Registry: f.registry, Log: hclog.NewNullLogger(),
 	}
 	for _, d := range dirs {

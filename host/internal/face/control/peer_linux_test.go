@@ -41,6 +41,10 @@ func init() {
 		}
 		fmt.Print(line)
 	}
+	roles["dial"] = func() {
+		_, err := Dial(os.Getenv("STATE"))
+		fmt.Println(err)
+	}
 	roles["serve"] = func() {
 		s, err := Listen(os.Getenv("STATE"), &Service{About: func() Host { return Host{Name: "of nobody"} }}, hclog.NewNullLogger())
 		if err != nil {
@@ -111,6 +115,20 @@ func TestAnotherUserIsRefusedByTheSocketsModeAndByWhoItIs(t *testing.T) {
 	if !strings.Contains(log.String(), "peer is user 65534, not the host's") {
 		t.Errorf("the log says %s", &log)
 	}
+}
+
+func TestAHostThatMayNotBeAskedIsNotSwept(t *testing.T) {
+	dir := state(t)
+	cmd := as(t, nobody, "dial", "STATE="+dir)
+	serve(t, dir, service(t, &fake{}))
+	if err := os.Chmod(dir, 0o777); err != nil { // so that it could be swept
+		t.Fatal(err)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != ErrNoHost.Error() {
+		t.Errorf("%s, %v", out, err)
+	}
+	expectFiles(t, dir, "control.sock")
 }
 
 func TestRootMayAskTheHostOfAnotherUser(t *testing.T) {

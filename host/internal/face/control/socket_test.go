@@ -99,6 +99,9 @@ func TestASecondHostHasASocketOfItsOwnAndTheFirstIsAsked(t *testing.T) {
 		if err := one.Close(t.Context()); err != nil { // it was never served
 			t.Fatal(err)
 		}
+		if _, err := one.listener.Accept(); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("it still listens: %v", err)
+		}
 		expectFiles(t, dir, own)
 		h, err := dial(t, dir).Host(t.Context())
 		if err != nil || h.Name != "second" {
