@@ -224,6 +224,26 @@ func TestAPendingCallSurvivesARestartAndIsStaleOnceItsToolHasChanged(t *testing.
 	}
 }
 
+func TestAnApprovalIsGoodForItsTimeOnly(t *testing.T) {
+	dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\napproval: {mode: deferred, expires: 2s}\n")
+	h := serve(t, dir)
+	s := h.connect("", nil)
+	lists(t, s, "echo_append_line", true)
+	r, err := appendLine(t, s, `{"line":"a","n":1}`, pending{})
+	p := parked(t, r, err)
+	if id := onlyOne(t, dir, "expired"); id != p.approval {
+		t.Errorf("expired is %s, asked for %s", id, p.approval)
+	}
+	if _, stderr, code := run(t, dir, "approvals", "approve", p.approval); code != 1 || !strings.Contains(stderr, "expired") {
+		t.Errorf("approving it: exit %d: %s", code, stderr)
+	}
+	r, err = appendLine(t, s, `{"line":"a","n":1}`, p)
+	says(t, r, err, "approval_denied", "approval_expired")
+	if got := ran(t, lines); len(got) != 0 {
+		t.Errorf("ran %q", got)
+	}
+}
+
 func TestARuleThatDeniesWinsOverAnApproval(t *testing.T) {
 	dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\n")
 	h := serve(t, dir)

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -71,7 +73,13 @@ func TestAHeldCallIsWokenByADecisionAndWithdrawnWhenItsClientGoes(t *testing.T) 
 			}
 
 			held := call(t.Context())
-			decide(t, dir, "approve", onlyOne(t, dir, "pending"))
+			id := onlyOne(t, dir, "pending")
+			// Without the socket the command decides in the store, as any other
+			// process would.
+			if err := os.Remove(filepath.Join(dir, ".toolwharf", "control.sock")); err != nil {
+				t.Fatal(err)
+			}
+			decide(t, dir, "approve", id)
 			if a := <-held; a.err != nil || a.r.IsError {
 				t.Errorf("approved: %v %+v", a.err, a.r)
 			}
