@@ -296,7 +296,7 @@ func TestTheRunKeyComesFromMetaElseFromTheHeader(t *testing.T) {
 			t.Fatalf("%+v: %s", c, m["error"])
 		}
 	}
-	eventually(t, "the runs are a, a, a, b", func() error {
+	eventually(t, "three calls are of one run, the last is of another", func() error {
 		stdout, _, _ := run(t, dir, "ledger", "tail", "--json", "--tool", "echo_count")
 		var runs []string
 		for line := range strings.Lines(stdout) {

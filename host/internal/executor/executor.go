@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
@@ -148,7 +149,7 @@ func (x *Executor) pass(ctx context.Context, call *tool.Call) (tool.Outcome, err
 	defer release()
 	c := newCase(call, entry.Offer)
 	row := x.row(c)
-	out, failed := x.through(ctx, c, entry, &row)
+	out, failed := x.guarded(ctx, c, entry, &row)
 	if failed != nil && errors.Is(failed, ErrInvalidState) {
 		return nil, ErrInvalidState // no call of anybody's
 	}
@@ -179,6 +180,23 @@ func newCase(call *tool.Call, offer *registry.Offer) *tool.Case {
 		ID:    tool.NewID(tool.PrefixCall),
 		RunID: tool.ScopedID(tool.PrefixRun, call.Principal, call.Run),
 	}
+}
+
+// guarded is through, after whose panics the call is recorded all the same.
+func (x *Executor) guarded(ctx context.Context, c *tool.Case, entry registry.Entry, row *ledger.Row) (out tool.Outcome, failed *tool.Error) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		x.Log.Error("panic in a call", "call", c.ID, "tool", row.Tool, "panic", p, "stack", string(debug.Stack()))
+		out, failed = nil, tool.Failed("internal", fmt.Errorf("panic: %v", p))
+		if row.Attempt > 0 {
+			failed.Sent = true
+			failed = settle(c, failed)
+		}
+	}()
+	return x.through(ctx, c, entry, row)
 }
 
 // through is the way from what came before to the last filter.
@@ -306,6 +324,10 @@ func settle(c *tool.Case, e *tool.Error) *tool.Error {
 		settled.Kind, settled.Ran = tool.OutcomeUnknown, tool.RanUnknown
 		settled.Text = fmt.Sprintf("%s was sent to its adapter and no answer came (%s): it may or may not have had its effects; "+
 			"find out before calling it again", c.Spec.Name, e.Kind)
+		return &settled
+	case tool.ToolFailed: // a fault in the middle of it
+		settled := *e
+		settled.Ran = tool.RanUnknown
 		return &settled
 	default:
 		return e

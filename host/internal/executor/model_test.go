@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -23,9 +24,6 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/store/sqlite"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
-
-// crash is what a host does at a point of a call: nothing after it happens.
-type crash struct{}
 
 // wharf is two hosts on one store.
 type wharf struct {
@@ -74,7 +72,7 @@ func (w *wharf) open(i int) {
 		Reached: func(p executor.Point) {
 			if p == w.crashAt[i] {
 				w.crashAt[i] = ""
-				panic(crash{})
+				runtime.Goexit()
 			}
 		},
 		Key: make([]byte, 32), MaxResult: 1 << 20, Host: store.Host(), Log: slog.New(slog.DiscardHandler),
@@ -131,18 +129,17 @@ func (w *wharf) do(i int, args, run, key string) (out tool.Outcome, crashed bool
 	if perr != nil {
 		w.t.Fatal(perr)
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			if _, ok := p.(crash); !ok {
-				panic(p)
-			}
-			crashed = true
-		}
+	crashed = true
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		out, err = w.hosts[i].Do(context.Background(), &tool.Call{
+			Op: tool.OpTool, Name: "orders_add", Args: parsed, Principal: asker, Run: run, Key: key, Resumable: true,
+		})
+		crashed = false
 	}()
-	out, err = w.hosts[i].Do(context.Background(), &tool.Call{
-		Op: tool.OpTool, Name: "orders_add", Args: parsed, Principal: asker, Run: run, Key: key, Resumable: true,
-	})
-	return out, false, err
+	<-over
+	return out, crashed, err
 }
 
 // parked picks one of the calls that were parked.

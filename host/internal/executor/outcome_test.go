@@ -102,9 +102,17 @@ func TestEveryWayOutLeavesOneRecordThatSaysHowTheCallEnded(t *testing.T) {
 			setting: setting{run: fails(said)},
 			want:    ending{ledger.Failed, "", tool.ToolError, "not_found", tool.RanNo, 1}, sent: true,
 		},
+		"the adapter's runner panics": {
+			setting: setting{run: func(context.Context, *tool.Attempt) (tool.Outcome, error) { panic("asked to") }},
+			want:    ending{Outcome: ledger.Failed, Kind: tool.ToolFailed, Code: "internal", Ran: tool.RanUnknown, Attempt: 1}, sent: true,
+		},
+		"a gate panics": {
+			setting: setting{gates: []Gate{gate{"rules", func(*tool.Case) (tool.Verdict, error) { panic("asked to") }}}},
+			want:    ending{Outcome: ledger.Refused, Kind: tool.ToolFailed, Code: "internal"},
+		},
 		"the adapter does not keep to the protocol": {
 			setting: setting{run: fails(failed)},
-			want:    ending{ledger.Failed, "", tool.ToolFailed, "protocol_violation", "", 1}, sent: true,
+			want:    ending{ledger.Failed, "", tool.ToolFailed, "protocol_violation", tool.RanUnknown, 1}, sent: true,
 		},
 		"the runner's error is not one of ours": {
 			setting: setting{run: func(context.Context, *tool.Attempt) (tool.Outcome, error) { return nil, broken }},
