@@ -61,8 +61,12 @@ func (p *program) approvalsList() *cobra.Command {
 		Use: "list", Short: "List approvals, newest first", Args: cobra.NoArgs,
 		Example: "  toolwharf approvals list\n  toolwharf approvals list --status all --json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			if status == "all" {
+			switch status {
+			case "all":
 				status = ""
+			case "pending", "approved", "denied", "used", "expired", "withdrawn":
+			default:
+				return &usageError{fmt.Errorf("--status %q: it is pending, approved, denied, used, expired, withdrawn or all", status)}
 			}
 			return p.withCounter(c, func(ctx context.Context, k counter) error {
 				list, err := k.Approvals(ctx, status)

@@ -18,6 +18,7 @@ import (
 	"slices"
 
 	"github.com/toolwharf/toolwharf/host/internal/executor"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // ErrNoHost is that no host answers on a control socket of this state directory.
@@ -98,11 +99,17 @@ func (c *Client) Approvals(ctx context.Context, status string) ([]Approval, erro
 
 // Approval returns one approval.
 func (c *Client) Approval(ctx context.Context, id string) (*Approval, error) {
+	if !tool.IsID(tool.PrefixApproval, id) { // could be another path
+		return nil, &NotFoundError{"approval", id}
+	}
 	return ask[*Approval](ctx, c, http.MethodGet, "/v1/approvals/"+url.PathEscape(id), nil)
 }
 
 // Decide decides an approval as the operator.
 func (c *Client) Decide(ctx context.Context, id string, d Decision) (*Approval, error) {
+	if !tool.IsID(tool.PrefixApproval, id) {
+		return nil, &NotFoundError{"approval", id}
+	}
 	body, err := json.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("decision: %w", err)
