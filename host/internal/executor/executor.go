@@ -216,12 +216,14 @@ func (x *Executor) through(ctx context.Context, c *tool.Case, entry registry.Ent
 	gate, v := x.judge(ctx, c, entry.Offer, nil)
 	x.identify(row, c, prior)
 	switch {
+	case v.Decision != tool.Refuse && prior.pending():
+		// Also if the rules would let it run by now: a call that was parked
+		// runs by its decision, or it could run twice.
+		row.Gate = gate
+		return x.askAgain(c, prior)
 	case v.Decision == tool.Ask && prior == nil:
 		row.Gate = gate
 		return x.ask(ctx, c, row)
-	case v.Decision == tool.Ask && prior.pending():
-		row.Gate = gate
-		return x.askAgain(c, prior)
 	case v.Decision == tool.Ask:
 		row.Gate = gate
 		return nil, stale(c)

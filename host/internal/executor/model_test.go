@@ -32,10 +32,10 @@ type wharf struct {
 	hosts  [2]*executor.Executor
 	stores [2]*sqlite.Store
 	regs   [2]*registry.Registry
-	// origin of the adapter's program on each host, and whether the rules of
-	// each deny it.
+	// origin of the adapter's program on each host, and what the rules of each
+	// say of its tool; empty: nothing.
 	origin [2]byte
-	denies [2]bool
+	rule   [2]rules.Verb
 	// crashAt is where the next call of a host crashes.
 	crashAt [2]executor.Point
 	// ran counts, by call id, how often the adapter ran with which arguments.
@@ -89,8 +89,8 @@ func (gate) Name() string { return "rules" }
 
 func (g gate) Judge(ctx context.Context, c *tool.Case) (tool.Verdict, error) {
 	var list []rules.Rule
-	if g.w.denies[g.i] {
-		list = []rules.Rule{{Verb: rules.Deny, Names: []string{"*"}}}
+	if verb := g.w.rule[g.i]; verb != "" {
+		list = []rules.Rule{{Verb: verb, Names: []string{"*"}}}
 	}
 	r, err := rules.New(list, rules.Defaults{})
 	if err != nil {
@@ -158,11 +158,18 @@ func (w *wharf) ask(t *rapid.T) {
 	if crashed {
 		return
 	}
-	if w.denies[i] {
+	switch w.rule[i] {
+	case rules.Deny:
 		if err == nil {
 			t.Fatalf("a denied call gave %T", out)
 		}
 		return
+	case rules.Allow:
+		if _, ran := out.(*tool.Result); !ran || err != nil {
+			t.Fatalf("an allowed call gave %T, %v", out, err)
+		}
+		return
+	case rules.Confirm:
 	}
 	p, ok := out.(*tool.Pending)
 	if !ok || err != nil {
@@ -198,10 +205,10 @@ func (w *wharf) resume(t *rapid.T) {
 	before := w.count(c)
 	out, crashed, err := w.do(i, spelled, c.Run, c.Call)
 	ran := w.count(c) - before
-	mayRun := c.approved && args == c.args && !w.denies[i] && c.origin == w.origin[i] && before == 0
+	mayRun := c.approved && args == c.args && w.rule[i] != rules.Deny && c.origin == w.origin[i] && before == 0
 	switch {
 	case ran > 1 || ran == 1 && !mayRun:
-		t.Fatalf("ran %d times, %+v, on a host with origin %d, deny %v", ran, c, w.origin[i], w.denies[i])
+		t.Fatalf("ran %d times, %+v, on a host with origin %d, rule %q", ran, c, w.origin[i], w.rule[i])
 	case crashed:
 	case ran == 1 && err != nil:
 		t.Fatalf("it ran, and the caller is told %v", err)
@@ -220,7 +227,7 @@ func (w *wharf) count(c *parkedCall) int {
 func (w *wharf) change(t *rapid.T) {
 	i := host(t)
 	if rapid.Bool().Draw(t, "rules") {
-		w.denies[i] = !w.denies[i]
+		w.rule[i] = rapid.SampledFrom([]rules.Verb{"", rules.Deny, rules.Allow, rules.Confirm}).Draw(t, "rule")
 		return
 	}
 	w.origin[i] = byte(rapid.IntRange(0, 1).Draw(t, "origin"))
