@@ -7,24 +7,28 @@ package app
 
 import (
 	"os"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 )
 
-// crashPoint kills this process, as kill -9 would, or stops it, as kill -STOP
-// would, when a call reaches the point that the environment names.
+// crashPoint kills this process, as kill -9 would, or stops it once, as kill
+// -STOP would, when a call reaches the point that the environment names.
 func crashPoint() func(executor.Point) {
 	kill, stop := executor.Point(os.Getenv("CRASH_AT")), executor.Point(os.Getenv("STOP_AT"))
+	var once sync.Once
 	return func(p executor.Point) {
 		switch p {
 		case kill:
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {} // it takes a moment
 		case stop:
-			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-			time.Sleep(200 * time.Millisecond) // it takes a moment, in which nothing is to happen
+			once.Do(func() {
+				_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+				time.Sleep(200 * time.Millisecond) // it takes a moment, in which nothing is to happen
+			})
 		}
 	}
 }
