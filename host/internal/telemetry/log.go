@@ -42,6 +42,7 @@ func NewLog(o Options) hclog.Logger {
 		// stream, and that a process ended, which the adapter's life words.
 		Exclude: hclog.ExcludeFuncs{
 			hclog.ExcludeByPrefix("stdio service not available").Exclude,
+			hclog.ExcludeByPrefix("stdio service unavailable").Exclude,
 			hclog.ExcludeByPrefix("plugin process exited").Exclude,
 			hclog.ExcludeByPrefix("error closing client during Kill").Exclude,
 			hclog.ExcludeByPrefix("plugin failed to exit gracefully").Exclude,

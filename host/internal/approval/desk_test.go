@@ -1,0 +1,82 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package approval_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+
+	"github.com/toolwharf/toolwharf/host/internal/approval"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// shelf holds one approval, and the decision about it.
+type shelf struct {
+	record  approval.Record
+	decided *approval.Decision
+}
+
+func (s *shelf) Approval(_ context.Context, id string) (*approval.Record, error) {
+	if id != s.record.ID {
+		return nil, approval.ErrNone
+	}
+	return &s.record, nil
+}
+
+func (s *shelf) Approvals(context.Context, approval.Query) iter.Seq2[*approval.Record, error] {
+	return func(func(*approval.Record, error) bool) {}
+}
+
+func (s *shelf) Decide(_ context.Context, _ string, d approval.Decision) (*approval.Record, error) {
+	s.decided = &d
+	return &s.record, nil
+}
+
+func TestOnlyAnOperatorDecidesAndNoAskerItsOwnCall(t *testing.T) {
+	ann := tool.Principal{Kind: tool.Operator, Subject: "ann"}
+	agent := tool.Principal{Kind: tool.Token, ClientID: "agent", Issuer: "https://as.example", Subject: "x"}
+	for name, tc := range map[string]struct {
+		by       tool.Principal
+		asked    tool.Principal
+		self     bool
+		mode     approval.Mode
+		decision approval.Decision
+		want     error  // nil: it is decided
+		says     string // of an error that is not one of the above
+	}{
+		"an operator":                        {by: ann, asked: agent},
+		"an operator, edited":                {by: ann, asked: agent, decision: approval.Decision{Approve: true, Edited: []byte(`{"n":1}`)}},
+		"an operator, a call that was typed": {by: ann, asked: ann},
+		"somebody else with a token":         {by: tool.Principal{Kind: tool.Token, ClientID: "ops"}, asked: agent},
+		"the asker":                          {by: agent, asked: agent, want: approval.ErrSelf},
+		"the asker, where it may":            {by: agent, asked: agent, self: true},
+		"a local user":                       {by: tool.Principal{Kind: tool.Stdio, Subject: "ann"}, asked: agent, want: approval.ErrNotOperator},
+		"nobody":                             {asked: agent, want: approval.ErrNotOperator},
+		"an operator about a form":           {by: ann, asked: agent, mode: approval.Form, says: "asked of the calling client's user"},
+		"a denial with arguments":            {by: ann, asked: agent, decision: approval.Decision{Edited: []byte("{}")}, says: "edits nothing"},
+		"arguments that are none":            {by: ann, asked: agent, decision: approval.Decision{Approve: true, Edited: []byte(`{"n":1,"n":2}`)}, says: "duplicate key"},
+		"a reason of two lines":              {by: ann, asked: agent, decision: approval.Decision{Reason: "a\nb"}, says: "one line"},
+		"a reason that is a book":            {by: ann, asked: agent, decision: approval.Decision{Reason: strings.Repeat("a", approval.MaxReason+1)}, says: "one line"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &shelf{record: approval.Record{ID: "apr_1", Mode: tc.mode, Principal: tc.asked.String()}}
+			_, err := (&approval.Desk{Store: s, Self: tc.self}).Decide(t.Context(), "apr_1", tc.by, tc.decision)
+			switch {
+			case tc.want != nil && !errors.Is(err, tc.want), tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
+				t.Errorf("error %v", err)
+			case tc.want == nil && tc.says == "" && (err != nil || s.decided == nil || s.decided.By != tc.by.String()):
+				t.Errorf("decided %+v, %v", s.decided, err)
+			case err != nil && s.decided != nil:
+				t.Errorf("refused, and decided %+v", s.decided)
+			}
+		})
+	}
+	_, err := (&approval.Desk{Store: &shelf{}}).Decide(t.Context(), "apr_2", ann, approval.Decision{})
+	if !errors.Is(err, approval.ErrNone) {
+		t.Errorf("an id that is none: %v", err)
+	}
+}
