@@ -20,14 +20,14 @@ import (
 // tab or a carriage return gets a ' in front: spreadsheets run the others as
 // formulas. For the same reason it is for reading; to verify, export JSONL.
 func ExportCSV(ctx context.Context, w io.Writer, src Source, q Query) (rows int64, err error) {
-	header := csvLine{}
-	header.row(&proofRow{}, true)
+	header := csvLine{names: true}
+	header.row(&proofRow{})
 	if _, err := io.WriteString(w, header.String()); err != nil {
 		return 0, err
 	}
 	return export(ctx, w, src, q, func(out *bufio.Writer, row *proofRow) error {
 		line := csvLine{}
-		line.row(row, false)
+		line.row(row)
 		_, err := out.WriteString(line.String())
 		return err
 	})
@@ -39,36 +39,8 @@ type csvLine struct {
 	names bool
 }
 
-func (l *csvLine) row(r *proofRow, names bool) {
-	l.names = names
-	l.number("seq", r.Seq)
-	l.text("host", r.Host)
-	l.text("call", r.Call)
-	l.text("run", r.Run)
-	l.number("attempt", int64(r.Attempt))
-	l.time("started", r.Started)
-	l.time("ended", r.Ended)
-	l.text("principal", r.Principal)
-	l.text("op", string(r.Op))
-	l.text("tool", r.Tool)
-	l.text("adapter", r.Adapter)
-	l.text("effects", string(r.Effects))
-	l.digest("spec", r.Spec)
-	l.digest("args", r.Args)
-	l.digest("asked", r.Asked)
-	l.text("approval", r.Approval)
-	l.text("decided_by", r.DecidedBy)
-	l.cell("late", strconv.FormatBool(r.Late))
-	l.text("outcome", string(r.Outcome))
-	l.text("error_kind", string(r.Kind))
-	l.text("error_code", r.Code)
-	l.text("detail", r.Detail)
-	l.text("ran", string(r.Ran))
-	l.text("gate", r.Gate)
-	l.number("result_bytes", r.ResultBytes)
-	l.text("cost", r.Cost)
-	l.text("client", r.Client)
-	l.text("protocol", r.Protocol)
+func (l *csvLine) row(r *proofRow) {
+	writeColumns(l, &r.Row)
 	l.number("chain_n", r.N)
 	l.digest("hash", r.Hash)
 }
@@ -96,6 +68,8 @@ func (l *csvLine) text(name, s string) {
 }
 
 func (l *csvLine) number(name string, n int64) { l.cell(name, strconv.FormatInt(n, 10)) }
+
+func (l *csvLine) flag(name string, set bool) { l.cell(name, strconv.FormatBool(set)) }
 
 func (l *csvLine) time(name string, t time.Time) {
 	s := ""

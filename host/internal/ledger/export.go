@@ -177,7 +177,7 @@ func (p *proof) row(row LinkedRow) proofRow {
 // line returns the row as ExportJSONL writes it.
 func (r *proofRow) line() []byte {
 	o := object{buf: make([]byte, 0, 2048)}
-	o.row(&r.Row)
+	writeColumns(&o, &r.Row)
 	o.number("chain_n", r.N)
 	o.digest("prev", r.prev)
 	o.digest("hash", r.Hash)

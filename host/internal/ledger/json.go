@@ -23,39 +23,8 @@ const timeFormat = "2006-01-02T15:04:05.000000Z"
 // escaped, bytes that are not UTF-8 are U+FFFD.
 func JSON(row Row) []byte {
 	o := object{buf: make([]byte, 0, 1024)}
-	o.row(&row)
+	writeColumns(&o, &row)
 	return append(o.buf, '}')
-}
-
-func (o *object) row(row *Row) {
-	o.number("seq", row.Seq)
-	o.text("host", row.Host)
-	o.text("call", row.Call)
-	o.text("run", row.Run)
-	o.number("attempt", int64(row.Attempt))
-	o.time("started", row.Started)
-	o.time("ended", row.Ended)
-	o.text("principal", row.Principal)
-	o.text("op", string(row.Op))
-	o.text("tool", row.Tool)
-	o.text("adapter", row.Adapter)
-	o.text("effects", string(row.Effects))
-	o.digest("spec", row.Spec)
-	o.digest("args", row.Args)
-	o.digest("asked", row.Asked)
-	o.text("approval", row.Approval)
-	o.text("decided_by", row.DecidedBy)
-	o.flag("late", row.Late)
-	o.text("outcome", string(row.Outcome))
-	o.text("error_kind", string(row.Kind))
-	o.text("error_code", row.Code)
-	o.text("detail", row.Detail)
-	o.text("ran", string(row.Ran))
-	o.text("gate", row.Gate)
-	o.number("result_bytes", row.ResultBytes)
-	o.text("cost", row.Cost)
-	o.text("client", row.Client)
-	o.text("protocol", row.Protocol)
 }
 
 // object writes a JSON object. Broken are the texts that are not UTF-8, which
