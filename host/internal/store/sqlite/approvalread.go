@@ -125,16 +125,9 @@ func each(conn *sqlite3.Conn, sql string, bind func(*binder), scan func(*scanner
 	if err != nil {
 		return err
 	}
-	b := binder{stmt: stmt}
-	if bind != nil {
-		bind(&b)
-	}
-	if b.err != nil {
+	if err := step(stmt, bind, scan); err != nil {
 		_ = stmt.Close()
-		return b.err
-	}
-	for stmt.Step() {
-		scan(&scanner{stmt: stmt})
+		return err
 	}
 	return closeStmt(stmt)
 }

@@ -49,6 +49,18 @@ func (w *writer) query(sql string, bind func(*binder), scan func(*scanner)) erro
 	if err != nil {
 		return err
 	}
+	if err := step(stmt, bind, scan); err != nil {
+		return err
+	}
+	err = stmt.Reset()
+	_ = stmt.ClearBindings() // lets go of texts; never fails
+	return err
+}
+
+// step gives each row of a statement to scan, with what bind binds; nil:
+// nothing. The error is that of the binding; that of a row stays with the
+// statement, for whoever resets or closes it.
+func step(stmt *sqlite3.Stmt, bind func(*binder), scan func(*scanner)) error {
 	b := binder{stmt: stmt}
 	if bind != nil {
 		bind(&b)
@@ -59,9 +71,7 @@ func (w *writer) query(sql string, bind func(*binder), scan func(*scanner)) erro
 	for stmt.Step() {
 		scan(&scanner{stmt: stmt})
 	}
-	err = stmt.Reset()
-	_ = stmt.ClearBindings() // lets go of texts; never fails
-	return err
+	return nil
 }
 
 // exists reports whether a query has a result.
