@@ -4,6 +4,7 @@
 package life
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,6 +156,77 @@ func TestACrashOfTheOldOneAfterTheNewOneWasGivenUp(t *testing.T) {
 			t.Errorf("the new one was tried %d times more, want once", n)
 		}
 	})
+}
+
+func TestACrashDuringASwapIsNoticedAtOnceAndItsCallsGoToTheNewOne(t *testing.T) {
+	for _, effects := range []tool.Effects{tool.ReadOnly, tool.Destructive} {
+		t.Run(string(effects), func(t *testing.T) {
+			lived(t, func(t *testing.T, f *fixture) {
+				old := f.starts("1")
+				f.launcher.will(takes(4 * time.Second))
+				f.wants("2")
+				pass(time.Second)
+				old.crash()
+				synctest.Wait()
+				s := f.expectState(adapter.Starting)
+				if s.PID != 0 || s.Crashes != 1 || s.Path != "/p/2" || s.Cause != "it ended by itself: exit status 3" || old.drains() != 1 {
+					t.Errorf("%d drains, %+v", old.drains(), s)
+				}
+				if _, listed := f.registry.Snapshot().Find("orders_get"); !listed {
+					t.Error("its tools are not listed while the new one starts")
+				}
+				c := f.calls(effects)
+				pass(3 * time.Second)
+				if c.look().text != "process 2, attempt 1" {
+					t.Errorf("%+v", c.look())
+				}
+				if s := f.expectState(adapter.Ready); s.PID != 2 || s.Crashes != 1 || s.Cause != "" {
+					t.Errorf("%+v", s)
+				}
+				if n := len(f.launcher.starts()); n != 2 {
+					t.Errorf("%d starts", n)
+				}
+			})
+		})
+	}
+}
+
+func TestACallOfAnOldOneThatCrashesDuringASwapIsToldAtOnceThatTheNewOneFails(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err   error
+		state adapter.State
+	}{
+		"it does not start":      {errLaunch, adapter.BackingOff},
+		"it is refused":          {errRefused, adapter.Failed},
+		"it needs configuration": {&adapter.NeedsConfigError{Plugin: "sql"}, adapter.Waiting},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lived(t, func(t *testing.T, f *fixture) {
+				old := f.starts("1")
+				f.launcher.will(func(context.Context, *adapter.Desired) (*instance, error) {
+					time.Sleep(2 * time.Second)
+					return nil, tc.err
+				})
+				f.wants("2")
+				old.crash()
+				c := f.calls(tool.ReadOnly)
+				pass(2*time.Second - time.Nanosecond)
+				if c.look().over {
+					t.Fatalf("it did not wait for the new one: %+v", c.look())
+				}
+				pass(time.Nanosecond)
+				if !c.look().over || c.look().err == nil || c.look().err.Kind != tool.AdapterUnavailable || c.look().err.Sent {
+					t.Errorf("%+v", c.look())
+				}
+				if s := f.expectState(tc.state); s.PID != 0 || s.Crashes != 1 || s.Cause != tc.err.Error() {
+					t.Errorf("%+v", s)
+				}
+				if d := f.calls(tool.ReadOnly).look(); !d.over || d.err == nil || d.err.Kind != tool.AdapterUnavailable {
+					t.Errorf("a later call: %+v", d)
+				}
+			})
+		})
+	}
 }
 
 func TestAnOldOneThatDiesWhileTheNewOneFailsIsDrainedToo(t *testing.T) {

@@ -136,6 +136,17 @@ func (l *Life) announce() {
 	l.changed = make(chan struct{})
 }
 
+// begin says that a start begins, beside the old one if that serves.
+func (l *Life) begin(w wanted, old *running) {
+	l.update(func(s *adapter.Status) {
+		d := w.desired
+		s.Plugin, s.Path, s.Prefix = d.Program.Plugin, d.Program.Path, d.Prefix
+		if old == nil {
+			s.State, s.PID, s.Retry = adapter.Starting, 0, nil
+		}
+	})
+}
+
 // pause says that an instance crashed too often to be started again at once;
 // without a delay, that it will not be.
 func (l *Life) pause(delay time.Duration) {

@@ -41,13 +41,19 @@ func (m *machine) run() {
 	}
 }
 
-// bury deals with an instance that has ended by itself. It stays in the
+// lose lets go of an instance that has ended by itself. It stays in the
 // registry, so that its tools stay listed and calls of them wait for the next.
-func (m *machine) bury(w wanted) {
-	dead := m.cur
+func (m *machine) lose() (dead *running) {
+	dead = m.cur
 	m.cur = nil
 	m.crashed(dead)
 	m.discard(dead)
+	return dead
+}
+
+// bury deals with what has ended by itself while nothing was started.
+func (m *machine) bury(w wanted) {
+	dead := m.lose()
 	if w.digest != dead.digest {
 		// Another one is wanted, and nothing serves any more: it is tried at
 		// once, whatever came of it before.
@@ -88,13 +94,20 @@ func (m *machine) step(w wanted) (rested bool) {
 	return true
 }
 
-// try starts what is wanted, beside what serves.
-func (m *machine) try(w wanted) (started bool) {
+// try starts what is wanted, beside what serves. A start is the one path, first,
+// after a crash and in a swap: launch, configure, wait for the first catalogue,
+// and only then offer it in the place of what served before.
+func (m *machine) try(w wanted) (succeeded bool) {
 	m.about(w)
 	m.forget()
-	next, err := m.start(w, m.cur)
+	m.begin(w, m.cur)
+	s := m.attend(w)
+	err := s.err
 	if err == nil {
-		m.cur = next
+		err = m.succeed(s, m.cur)
+	}
+	if err == nil {
+		m.cur = s.running
 		return true
 	}
 	m.failed = w.digest
@@ -104,6 +117,26 @@ func (m *machine) try(w wanted) (started bool) {
 	}
 	m.Life.failed(w, m.cur, err, delay)
 	return false // what is wanted may have changed meanwhile
+}
+
+// attend waits for a start to end. What serves may crash meanwhile: nobody is to
+// be told then that it is ready, and its calls wait for the new one.
+func (m *machine) attend(w wanted) started {
+	over := make(chan started, 1)
+	go func() { over <- m.start(w) }()
+	var ended <-chan struct{}
+	if m.cur != nil {
+		ended = m.cur.instance.Done()
+	}
+	for {
+		select {
+		case s := <-over:
+			return s
+		case <-ended:
+			ended = nil
+			m.lose()
+		}
+	}
 }
 
 // about makes temper that of what is wanted.

@@ -164,8 +164,6 @@ func (f *fixture) promises() string {
 		return fmt.Sprintf("it is %s and will be tried again at %v", s.State, s.Retry)
 	case s.State != adapter.Ready:
 		return ""
-	case living == 0 && starting > 0:
-		return "" // the old one's end is looked at when the start of the new one is over; calls wait
 	}
 	if c := f.calls(tool.Destructive).look(); c.text != fmt.Sprintf("process %d, attempt 1", s.PID) {
 		return fmt.Sprintf("it is ready with process %d, and a call gives %+v", s.PID, c)

@@ -54,45 +54,53 @@ func (r *running) ended() bool {
 	}
 }
 
-// start is the one start path: launch, configure, wait for the first catalogue,
-// and only then offer it in the place of what served before.
-func (l *Life) start(w wanted, old *running) (*running, error) {
+// started is what came of a start: an instance with its first catalogue.
+type started struct {
+	*running
+
+	catalog adapter.Catalog
+	began   time.Time
+	err     error
+}
+
+// start launches and configures what is wanted, and waits for its first
+// catalogue. Nothing of it is offered yet.
+func (l *Life) start(w wanted) (s started) {
 	d := w.desired
-	l.update(func(s *adapter.Status) {
-		s.Plugin, s.Path, s.Prefix = d.Program.Plugin, d.Program.Path, d.Prefix
-		if old == nil || old.ended() {
-			s.State, s.PID, s.Retry = adapter.Starting, 0, nil
-		}
-	})
 	ctx, cancel := context.WithTimeout(context.Background(), d.Limits.StartTimeout)
 	defer cancel()
 	abandon := l.abandonWhenStopped(cancel)
 	defer abandon()
-	began := time.Now()
+	s.began = time.Now()
 	instance, err := l.config.Launcher.Start(ctx, d)
 	if err != nil {
-		return nil, err
+		s.err = err
+		return s
 	}
 	watch, stop := context.WithCancel(context.Background())
-	r := &running{
+	s.running = &running{
 		life: l, desired: d, digest: w.digest, instance: instance,
 		updates: make(chan update), cancel: stop, since: time.Now(),
 	}
-	go r.watch(watch)
-	first, err := r.first(ctx)
-	if err == nil {
-		err = l.offer(r, first)
+	go s.watch(watch)
+	if s.catalog, s.err = s.first(ctx); s.err != nil {
+		l.end(s.running)
 	}
-	if err != nil {
-		l.end(r)
-		return nil, err
+	return s
+}
+
+// succeed offers what was started in the place of the old one, and drains that.
+func (l *Life) succeed(s started, old *running) error {
+	if err := l.offer(s.running, s.catalog); err != nil {
+		l.discard(s.running)
+		return err
 	}
-	l.config.Log.Info("adapter is ready", "adapter", l.config.Name, "plugin", d.Program.Plugin,
-		"pid", instance.About().PID, "tools", len(r.specs), "took", time.Since(began).Round(time.Millisecond))
+	l.config.Log.Info("adapter is ready", "adapter", l.config.Name, "plugin", s.desired.Program.Plugin,
+		"pid", s.instance.About().PID, "tools", len(s.specs), "took", time.Since(s.began).Round(time.Millisecond))
 	if old != nil {
-		l.retire(old, r.retired)
+		l.retire(old, s.retired)
 	}
-	return r, nil
+	return nil
 }
 
 // abandonWhenStopped ends a start that is not wanted any more.
@@ -231,7 +239,7 @@ func (l *Life) end(r *running) {
 	}
 }
 
-// discard clears what a dead instance has left behind.
+// discard ends what nobody holds: one that is dead, or that was never offered.
 func (l *Life) discard(r *running) { l.drains.Go(func() { l.end(r) }) }
 
 // leave takes the adapter out of the registry and drains what runs.
