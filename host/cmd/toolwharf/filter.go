@@ -20,14 +20,21 @@ import (
 
 // filter is the flags that select rows of the ledger.
 type filter struct {
-	q                          ledger.Query
-	outcome, kind, since, till string
+	q                              ledger.Query
+	outcome, kind, op, since, till string
 }
 
 func outcomes() []string {
 	return []string{
 		string(ledger.OK), string(ledger.Refused), string(ledger.Failed), string(ledger.Pending), string(ledger.Unknown),
 		string(ledger.Approved), string(ledger.Denied), string(ledger.Withdrawn),
+	}
+}
+
+func ops() []string {
+	return []string{
+		string(tool.OpTool), string(tool.OpResource), string(tool.OpPrompt), string(tool.OpCompletion),
+		string(ledger.OpDecision), string(ledger.OpReload),
 	}
 }
 
@@ -43,6 +50,8 @@ func (f *filter) bind(c *cobra.Command) {
 	flags.StringVar(&f.q.Approval, "approval", "", "only rows that concern this approval")
 	flags.StringVar(&f.outcome, "outcome", "", "only calls that ended so: "+strings.Join(outcomes(), ", "))
 	flags.StringVar(&f.kind, "kind", "", "only calls with this error kind")
+	flags.StringVar(&f.op, "op", "", "only rows of this sort: "+strings.Join(ops(), ", "))
+	_ = c.RegisterFlagCompletionFunc("op", cobra.FixedCompletions(ops(), cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(outcomes(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -51,7 +60,10 @@ func (f *filter) query() (ledger.Query, error) {
 	if f.outcome != "" && !slices.Contains(outcomes(), f.outcome) {
 		return q, &usageError{fmt.Errorf("--outcome %q: it is one of %s", f.outcome, strings.Join(outcomes(), ", "))}
 	}
-	q.Outcome, q.Kind = ledger.Outcome(f.outcome), tool.Kind(f.kind)
+	if f.op != "" && !slices.Contains(ops(), f.op) {
+		return q, &usageError{fmt.Errorf("--op %q: it is one of %s", f.op, strings.Join(ops(), ", "))}
+	}
+	q.Outcome, q.Kind, q.Op = ledger.Outcome(f.outcome), tool.Kind(f.kind), tool.Op(f.op)
 	var err error
 	if q.Since, err = moment("--since", f.since); err != nil {
 		return q, err

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
@@ -73,7 +74,8 @@ type Asking struct {
 // Config is what an executor is made of.
 type Config struct {
 	Registry *registry.Registry
-	// Gates come after the validation of arguments, in this order.
+	// Gates come after the validation of arguments, in this order, until
+	// SetPolicy says otherwise.
 	Gates   []Gate
 	Journal Journal
 	// Approvals and Sealer are needed if Asking says that somebody is asked,
@@ -117,11 +119,27 @@ func (x *Executor) reached(p Point) {
 type Executor struct {
 	Config
 
-	slots limit.Slots
+	slots  limit.Slots
+	policy atomic.Pointer[Policy]
+}
+
+// Policy is what may change while calls run. It is immutable: a call keeps to
+// its end the one that it has begun with.
+type Policy struct {
+	// Gates are those of Config.
+	Gates []Gate
 }
 
 // New returns an executor.
-func New(c Config) *Executor { return &Executor{Config: c} }
+func New(c Config) *Executor {
+	x := &Executor{Config: c}
+	x.SetPolicy(&Policy{Gates: c.Gates})
+	return x
+}
+
+// SetPolicy puts another policy in the place of the one before, from the next
+// call on.
+func (x *Executor) SetPolicy(p *Policy) { x.policy.Store(p) }
 
 // UnknownError is a call of a tool that is not there, or that the caller may
 // not see: the two look the same.
@@ -149,7 +167,7 @@ func (x *Executor) pass(ctx context.Context, call *tool.Call) (tool.Outcome, err
 	defer release()
 	c := newCase(call, entry.Offer)
 	row := x.row(c)
-	out, failed := x.guarded(ctx, c, entry, &row)
+	out, failed := x.guarded(ctx, c, x.policy.Load(), entry, &row)
 	if failed != nil && errors.Is(failed, ErrInvalidState) {
 		return nil, ErrInvalidState // no call of anybody's
 	}
@@ -183,24 +201,24 @@ func newCase(call *tool.Call, offer *registry.Offer) *tool.Case {
 }
 
 // guarded is through, after whose panics the call is recorded all the same.
-func (x *Executor) guarded(ctx context.Context, c *tool.Case, entry registry.Entry, row *ledger.Row) (out tool.Outcome, failed *tool.Error) {
+func (x *Executor) guarded(ctx context.Context, c *tool.Case, p *Policy, entry registry.Entry, row *ledger.Row) (out tool.Outcome, failed *tool.Error) {
 	defer func() {
-		p := recover()
-		if p == nil {
+		cause := recover()
+		if cause == nil {
 			return
 		}
-		x.Log.Error("panic in a call", "call", c.ID, "tool", row.Tool, "panic", p, "stack", string(debug.Stack()))
-		out, failed = nil, tool.Failed("internal", fmt.Errorf("panic: %v", p))
+		x.Log.Error("panic in a call", "call", c.ID, "tool", row.Tool, "panic", cause, "stack", string(debug.Stack()))
+		out, failed = nil, tool.Failed("internal", fmt.Errorf("panic: %v", cause))
 		if row.Attempt > 0 {
 			failed.Sent = true
 			failed = settle(c, failed)
 		}
 	}()
-	return x.through(ctx, c, entry, row)
+	return x.through(ctx, c, p, entry, row)
 }
 
 // through is the way from what came before to the last filter.
-func (x *Executor) through(ctx context.Context, c *tool.Case, entry registry.Entry, row *ledger.Row) (tool.Outcome, *tool.Error) {
+func (x *Executor) through(ctx context.Context, c *tool.Case, p *Policy, entry registry.Entry, row *ledger.Row) (tool.Outcome, *tool.Error) {
 	coerced, err := coerce(c, entry.Offer)
 	if err != nil {
 		row.Gate = gateValidate
@@ -213,7 +231,7 @@ func (x *Executor) through(ctx context.Context, c *tool.Case, entry registry.Ent
 		row.Gate = gatePrior
 		return nil, err
 	}
-	gate, v := x.judge(ctx, c, entry.Offer, nil)
+	gate, v := x.judge(ctx, c, p, entry.Offer, nil)
 	x.identify(row, c, prior)
 	switch {
 	case v.Decision != tool.Refuse && prior.pending():

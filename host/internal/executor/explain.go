@@ -45,7 +45,7 @@ func (x *Executor) Explain(ctx context.Context, call *tool.Call) (*Explanation, 
 	if coerced, err := coerce(c, entry.Offer); err == nil {
 		c.Args = coerced
 	}
-	gate, v := x.judge(ctx, c, entry.Offer, func(gate string, v tool.Verdict) {
+	gate, v := x.judge(ctx, c, x.policy.Load(), entry.Offer, func(gate string, v tool.Verdict) {
 		e.Steps = append(e.Steps, Step{gate, v.Decision, v.Reason})
 	})
 	e.Verdict = v.Decision

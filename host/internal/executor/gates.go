@@ -24,8 +24,8 @@ const (
 // judge asks the gates in turn, applying edits to the case, until one of them
 // does not pass. It tells seen, if not nil, of each verdict, and returns the
 // last gate and verdict: Pass, or Refuse with an error.
-func (x *Executor) judge(ctx context.Context, c *tool.Case, offer *registry.Offer, seen func(gate string, v tool.Verdict)) (string, tool.Verdict) {
-	gates := append([]Gate{validate{offer}}, x.Gates...)
+func (x *Executor) judge(ctx context.Context, c *tool.Case, p *Policy, offer *registry.Offer, seen func(gate string, v tool.Verdict)) (string, tool.Verdict) {
+	gates := append([]Gate{validate{offer}}, p.Gates...)
 	var name string
 	v := tool.Passed("no gate")
 	for _, g := range gates {

@@ -37,6 +37,14 @@ const (
 // Principal is who decided.
 const OpDecision tool.Op = "decision"
 
+// OpReload is the Op of a row that tells of a reload of the configuration: OK if
+// it was taken, Refused if not. It concerns no tool; its Call is an id of its
+// own, its Args a keyed digest of the file that was taken.
+const OpReload tool.Op = "reload"
+
+// PrefixReload begins the ids of reloads.
+const PrefixReload = "reload_"
+
 // Row is one call in the ledger. Digests stand for arguments and results: the
 // ledger holds no payload.
 type Row struct {
@@ -96,11 +104,12 @@ type Query struct {
 	Since, Until time.Time
 	// Last, if positive, selects that many newest rows of the rest.
 	Last int
-	// Tool, Adapter, Run, Call, Principal, Approval, Host, Outcome and Kind, if
-	// not empty, select equal ones.
+	// Tool, Adapter, Run, Call, Principal, Approval, Host, Outcome, Kind and Op,
+	// if not empty, select equal ones.
 	Tool, Adapter, Run, Call, Principal, Approval, Host string
 	Outcome                                             Outcome
 	Kind                                                tool.Kind
+	Op                                                  tool.Op
 }
 
 // Match reports whether q selects a row, apart from Last.
@@ -111,5 +120,6 @@ func (q *Query) Match(r *Row) bool {
 		(q.Until.IsZero() || r.Ended.UnixMicro() < q.Until.UnixMicro()) &&
 		equal(q.Tool, r.Tool) && equal(q.Adapter, r.Adapter) && equal(q.Run, r.Run) && equal(q.Call, r.Call) &&
 		equal(q.Principal, r.Principal) && equal(q.Approval, r.Approval) && equal(q.Host, r.Host) &&
-		equal(string(q.Outcome), string(r.Outcome)) && equal(string(q.Kind), string(r.Kind))
+		equal(string(q.Outcome), string(r.Outcome)) && equal(string(q.Kind), string(r.Kind)) &&
+		equal(string(q.Op), string(r.Op))
 }

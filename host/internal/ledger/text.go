@@ -4,6 +4,7 @@
 package ledger
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -25,7 +26,7 @@ func Text(w io.Writer, row Row, wide bool) error {
 	l.plain(fmt.Sprintf("%6d", row.Seq))
 	l.plain(fmt.Sprintf("%-7s", show(string(row.Outcome))))
 	l.plain(fmt.Sprintf("%8s", took(row)))
-	l.plain(show(row.Tool))
+	l.plain(show(cmp.Or(row.Tool, string(row.Op)))) // a reload is of no tool
 	l.plain("by " + show(row.Principal))
 	l.pair("error_kind", string(row.Kind))
 	l.pair("error_code", row.Code)

@@ -33,6 +33,10 @@ func TestOfficialClientListsAndCallsInBothErasOverBothTransports(t *testing.T) {
 				if !slices.Equal(names, []string{"a", "b", "echo"}) {
 					t.Errorf("listed %v", names)
 				}
+				h.face.Instruct("be brief")
+				if got := h.connect(era, transport, nil).InitializeResult().Instructions; got != "be brief" {
+					t.Errorf("the next client is instructed %q", got)
+				}
 				res, err := s.CallTool(t.Context(), &mcpsdk.CallToolParams{Name: "echo", Arguments: json.RawMessage(`{"n":1}`)})
 				if err != nil {
 					t.Fatal(err)

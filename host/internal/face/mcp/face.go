@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -75,6 +76,8 @@ type Face struct {
 	listed  shelf
 	listens listens
 	clients acquaintances
+	// instructions may change while sessions are open.
+	instructions atomic.Pointer[string]
 	// info is what the host says of itself in results.
 	info json.RawMessage
 	// processRun is the run of stdio calls that name none.
@@ -113,14 +116,14 @@ func New(c Config) *Face {
 		grace:      5 * time.Second,
 		beat:       25 * time.Second,
 	}
+	f.Instruct(c.Instructions)
 	f.open, f.close = context.WithCancel(context.Background())
 	self := &mcpsdk.Implementation{Name: c.Name, Version: c.Version}
 	f.info, _ = marshal(self) // strings always marshal
 	f.server = mcpsdk.NewServer(
 		self,
 		&mcpsdk.ServerOptions{
-			Instructions: c.Instructions,
-			Logger:       sdkLog(c.Log),
+			Logger: sdkLog(c.Log),
 			Capabilities: &mcpsdk.ServerCapabilities{
 				Tools:   &mcpsdk.ToolCapabilities{ListChanged: true},
 				Logging: &mcpsdk.LoggingCapabilities{},
@@ -135,6 +138,9 @@ func New(c Config) *Face {
 	f.tasks.Go(func() { m.follow(f.open) })
 	return f
 }
+
+// Instruct changes the instructions that clients are given from now on.
+func (f *Face) Instruct(text string) { f.instructions.Store(&text) }
 
 // Close ends every listen stream and stdio connection, each with a proper end,
 // and stops following the registry. Calls that run go on.

@@ -52,6 +52,7 @@ func (f *Face) receive(next mcpsdk.MethodHandler) mcpsdk.MethodHandler {
 		if err != nil {
 			return nil, err
 		}
+		f.instruct(res)
 		switch r := req.GetParams().(type) {
 		case *mcpsdk.InitializeParams:
 			honest(o, res)
@@ -59,6 +60,16 @@ func (f *Face) receive(next mcpsdk.MethodHandler) mcpsdk.MethodHandler {
 			o.level.Store(string(r.Level))
 		}
 		return res, nil
+	}
+}
+
+// instruct says what the host is for, to a client that has just come.
+func (f *Face) instruct(res mcpsdk.Result) {
+	switch r := res.(type) {
+	case *mcpsdk.InitializeResult:
+		r.Instructions = *f.instructions.Load()
+	case *mcpsdk.DiscoverResult:
+		r.Instructions = *f.instructions.Load()
 	}
 }
 

@@ -41,6 +41,7 @@ func newSelection(q ledger.Query) *selection {
 		{"host", q.Host},
 		{"outcome", string(q.Outcome)},
 		{"error_kind", string(q.Kind)},
+		{"op", string(q.Op)},
 	} {
 		if c.value != "" {
 			s.where += " AND " + c.column + " = ?"

@@ -121,6 +121,8 @@ func queries() []ledger.Query {
 		{Until: row("call_5").Ended},
 		{Outcome: ledger.Refused},
 		{Kind: tool.ToolFailed},
+		{Op: tool.OpTool},
+		{Op: ledger.OpReload},
 		{Tool: "nothing"},
 		{Run: "nothing"},
 		{Tool: "tool_0", Adapter: "adapter_0", Outcome: ledger.Refused, Kind: tool.Denied},
@@ -148,7 +150,7 @@ func selectFrom(model []ledger.Row, q ledger.Query) []ledger.Row {
 		if r.Seq > q.After && is(q.Tool, r.Tool) && is(q.Adapter, r.Adapter) && is(q.Run, r.Run) &&
 			is(q.Call, r.Call) && is(q.Principal, r.Principal) && is(q.Approval, r.Approval) && is(q.Host, r.Host) &&
 			(q.Since.IsZero() || !r.Ended.Before(q.Since)) && (q.Until.IsZero() || r.Ended.Before(q.Until)) &&
-			is(string(q.Outcome), string(r.Outcome)) && is(string(q.Kind), string(r.Kind)) {
+			is(string(q.Outcome), string(r.Outcome)) && is(string(q.Kind), string(r.Kind)) && is(string(q.Op), string(r.Op)) {
 			rows = append(rows, r)
 		}
 	}
