@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -23,10 +24,28 @@ import (
 type Program struct {
 	// Plugin is the plugin's name: the file's name without extension.
 	Plugin string
-	// Path is absolute, symbolic links resolved.
+	// Path is absolute, symbolic links resolved: an executable, or a folder.
 	Path string
-	// Stamp changes when the file does.
+	// Command is a folder's; nil: Path is an executable.
+	Command []string
+	// Stamp changes when the file does, or anything in the folder.
 	Stamp string
+}
+
+// Argv is what is executed when the program lies at a path: its own, or that of
+// a copy. The first word of a folder's command, unless it is absolute, and those
+// that begin with ./ are files of the folder.
+func (p *Program) Argv(at string) []string {
+	if p.Command == nil {
+		return []string{at}
+	}
+	argv := slices.Clone(p.Command)
+	for i, word := range argv {
+		if strings.HasPrefix(word, "./") || i == 0 && !filepath.IsAbs(word) {
+			argv[i] = filepath.Join(at, filepath.FromSlash(word))
+		}
+	}
+	return argv
 }
 
 // Desired is what one adapter should be. Two that are Equal need no restart.
@@ -73,8 +92,8 @@ func (d *Desired) Digest() tool.Digest {
 	}
 	slices.Sort(env)
 	parts := []string{
-		d.Name, d.Program.Plugin, d.Program.Path, d.Program.Stamp, d.Prefix, string(d.Config),
-		d.Dir, fmt.Sprintf("%v %v %+v", d.Configured, d.MayAsk, d.Limits),
+		d.Name, d.Program.Plugin, d.Program.Path, fmt.Sprintf("%q", d.Program.Command), d.Program.Stamp, d.Prefix,
+		string(d.Config), d.Dir, fmt.Sprintf("%v %v %+v", d.Configured, d.MayAsk, d.Limits),
 	}
 	var b strings.Builder
 	for _, p := range append(parts, env...) {

@@ -26,13 +26,16 @@ type Directory struct {
 	DropIn bool
 }
 
-// Plugin is one executable that was found.
+// Plugin is one executable, or one folder with a plugin.yaml, that was found.
 type Plugin struct {
-	// Name is the file's name, without ".exe".
+	// Name is the file's name, without ".exe", or the folder's.
 	Name string
 	// Path is absolute, symbolic links resolved.
 	Path string
-	// Stamp changes when the file does: size, time of change and identity.
+	// Command is a folder's; nil: Path is the executable.
+	Command []string
+	// Stamp changes when the file does, or anything in the folder: size, time
+	// of change and identity.
 	Stamp  string
 	DropIn bool
 }
@@ -46,6 +49,9 @@ type Contents struct {
 	// unsettled: a file was left out, or what was there before it is given in
 	// its place, only because it may still be written.
 	unsettled bool
+	// folders are the directories of all folders that may be plugins: where
+	// something may change.
+	folders []string
 }
 
 // Find returns the plugin of a name.
@@ -127,7 +133,7 @@ func (s *scanner) directory(dir Directory, c *Contents, next *scanner) []Plugin 
 			continue
 		}
 		path := filepath.Join(dir.Path, e.Name())
-		real, info, ok := executable(path)
+		real, info, ok := resolve(path)
 		if !ok {
 			continue
 		}
@@ -136,12 +142,15 @@ func (s *scanner) directory(dir Directory, c *Contents, next *scanner) []Plugin 
 			note(path, "a plugin's name begins with a-z and has a-z 0-9 _ - only, at most 63")
 			continue
 		}
-		if err := trusted(real); err != nil {
+		seen, err := examine(real, info)
+		c.folders = append(c.folders, seen.dirs...)
+		if err != nil {
 			note(path, err)
 			continue
 		}
-		p := Plugin{Name: name, Path: real, Stamp: stampOf(info), DropIn: dir.DropIn}
-		if !s.isSettled(real, p.Stamp, info, next.seen) {
+		p := Plugin{Name: name, Path: real, Stamp: seen.stamp, DropIn: dir.DropIn}
+		switch {
+		case !s.isSettled(real, seen, next.seen):
 			c.unsettled = true
 			// What was there before serves on until the new one is whole.
 			before, known := s.offered[path]
@@ -149,6 +158,13 @@ func (s *scanner) directory(dir Directory, c *Contents, next *scanner) []Plugin 
 				continue
 			}
 			p = before
+		case info.IsDir():
+			command, stamp, err := commandOf(real)
+			if err != nil {
+				note(path, err)
+				continue
+			}
+			p.Command, p.Stamp = command, seen.stamp+stamp
 		}
 		next.offered[path] = p
 		plugins = append(plugins, p)
@@ -156,28 +172,51 @@ func (s *scanner) directory(dir Directory, c *Contents, next *scanner) []Plugin 
 	return plugins
 }
 
-// isSettled: a file that was written just now may be half of one.
-func (s *scanner) isSettled(path, stamp string, info fs.FileInfo, present map[string]sighting) bool {
+// isSettled: a file that was written just now may be half of one, and a folder
+// in which something was.
+func (s *scanner) isSettled(path string, x examined, present map[string]sighting) bool {
 	seen, known := s.seen[path]
-	if !known || seen.stamp != stamp {
-		seen = sighting{stamp, s.now()}
+	if !known || seen.stamp != x.stamp {
+		seen = sighting{x.stamp, s.now()}
 	}
 	present[path] = seen
-	age := s.now().Sub(info.ModTime())
+	age := s.now().Sub(x.changed)
 	return age > 8*settled || s.now().Sub(seen.since) >= settled
 }
 
-// executable resolves path and reports whether it may be a plugin.
-func executable(path string) (real string, info fs.FileInfo, ok bool) {
+// resolve follows path and reports whether what is there may be a plugin: an
+// executable, or a folder with a plugin.yaml.
+func resolve(path string) (real string, info fs.FileInfo, ok bool) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", nil, false
 	}
 	info, err = os.Stat(real)
-	if err != nil || !info.Mode().IsRegular() || !runnable(path, info) {
+	switch {
+	case err != nil:
 		return "", nil, false
+	case info.IsDir():
+		_, err := os.Lstat(filepath.Join(real, manifestName))
+		return real, info, err == nil
+	default:
+		return real, info, info.Mode().IsRegular() && runnable(path, info)
 	}
-	return real, info, true
+}
+
+// examined is what is known of a file or a folder without reading it.
+type examined struct {
+	stamp   string
+	changed time.Time // last
+	dirs    []string  // of a folder, itself too
+}
+
+// examine looks whether a file or a folder can be trusted, and whether it is
+// what it was.
+func examine(real string, info fs.FileInfo) (examined, error) {
+	if err := trusted(real); err != nil || !info.IsDir() {
+		return examined{stamp: stampOf(info), changed: info.ModTime()}, err
+	}
+	return examineFolder(real, info)
 }
 
 func stampOf(info fs.FileInfo) string {

@@ -99,7 +99,7 @@ func TestAReplacedFileIsOfferedAsItWasUntilTheNewOneHasSettled(t *testing.T) {
 
 			update(t, path, clock.now)
 			c := expect(t, s, "just replaced", "orders")
-			if now, _ := c.Find("orders"); now != before || !c.unsettled {
+			if now, _ := c.Find("orders"); !cmp.Equal(now, before) || !c.unsettled {
 				t.Errorf("just replaced it is %+v", now)
 			}
 			clock.pass(settled)
@@ -145,7 +145,7 @@ func TestAStampChangesWithEachChangeOfTheFile(t *testing.T) {
 			path := filepath.Join(dir, "orders")
 			write(t, path, "once", 0o755, changed)
 			before, _ := look(dir).Find("orders")
-			if again, _ := look(dir).Find("orders"); again != before {
+			if again, _ := look(dir).Find("orders"); !cmp.Equal(again, before) {
 				t.Fatalf("%+v, then %+v, without a change", before, again)
 			}
 			change(t, path)

@@ -24,18 +24,20 @@ const firstLooks = 8
 // until ctx ends.
 func Changes(ctx context.Context, dirs []Directory, log hclog.Logger) iter.Seq[*Contents] {
 	return func(yield func(*Contents) bool) {
-		events, stop := notices(dirs, log)
-		defer stop()
-		follow(ctx, dirs, events, yield)
+		n := newNotices(log)
+		defer n.stop()
+		follow(ctx, dirs, n, yield)
 	}
 }
 
 // follow looks at each event, and now and then without one.
-func follow(ctx context.Context, dirs []Directory, events <-chan struct{}, yield func(*Contents) bool) {
+func follow(ctx context.Context, dirs []Directory, n *notices, yield func(*Contents) bool) {
 	s := &scanner{dirs: dirs, now: time.Now}
+	n.watch(dirs, nil)
 	var last *Contents
 	for looks := 1; ; looks++ {
 		c := s.scan()
+		n.watch(dirs, c.folders)
 		// The first look is taken for the whole, so it waits a moment for files
 		// that were written just now.
 		whole := !c.unsettled || looks > firstLooks
@@ -51,7 +53,7 @@ func follow(ctx context.Context, dirs []Directory, events <-chan struct{}, yield
 		}
 		timer := time.NewTimer(pause)
 		select {
-		case <-events:
+		case <-n.events:
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
@@ -82,37 +84,75 @@ func same(a, b *Contents) bool {
 	return reflect.DeepEqual(a.Plugins, b.Plugins) && reflect.DeepEqual(a.Notes, b.Notes)
 }
 
-// notices tells of events in the directories, several as one. Where there are
-// none to be had, the rescan does.
-func notices(dirs []Directory, log hclog.Logger) (events <-chan struct{}, stop func()) {
+// maxWatched bounds how many directories are watched: each costs the system's
+// own bound a little. The rescan sees the others.
+const maxWatched = 1000
+
+// notices tell of events in directories, several as one. Where there are none
+// to be had, the rescan does.
+type notices struct {
+	events  chan struct{}
+	watcher *fsnotify.Watcher // nil: there are none
+	log     hclog.Logger
+}
+
+func newNotices(log hclog.Logger) *notices {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		log.Warn("directories are not watched, only looked into now and then", "every", rescan, "error", err)
-		return nil, func() {}
+		return &notices{log: log}
 	}
+	n := &notices{events: make(chan struct{}, 1), watcher: w, log: log}
+	go n.gather()
+	return n
+}
+
+func (n *notices) gather() {
+	for {
+		select {
+		case _, open := <-n.watcher.Events:
+			if !open {
+				return
+			}
+		case _, open := <-n.watcher.Errors:
+			if !open {
+				return
+			}
+		}
+		select {
+		case n.events <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// watch says which directories are watched from now on. One that is there
+// already is added again: another may have come in its place.
+func (n *notices) watch(dirs []Directory, folders []string) {
+	if n.watcher == nil {
+		return
+	}
+	wanted := map[string]bool{}
 	for _, d := range dirs {
-		if err := w.Add(d.Path); err != nil {
-			log.Debug("directory is not watched, only looked into now and then", "dir", d.Path, "error", err)
+		wanted[d.Path] = true
+	}
+	for _, path := range folders[:min(len(folders), maxWatched)] {
+		wanted[path] = true
+	}
+	for _, path := range n.watcher.WatchList() {
+		if !wanted[path] {
+			_ = n.watcher.Remove(path)
 		}
 	}
-	out := make(chan struct{}, 1)
-	go func() {
-		for {
-			select {
-			case _, open := <-w.Events:
-				if !open {
-					return
-				}
-			case _, open := <-w.Errors:
-				if !open {
-					return
-				}
-			}
-			select {
-			case out <- struct{}{}:
-			default:
-			}
+	for path := range wanted {
+		if err := n.watcher.Add(path); err != nil {
+			n.log.Trace("directory is not watched, only looked into now and then", "dir", path, "error", err)
 		}
-	}()
-	return out, func() { _ = w.Close() }
+	}
+}
+
+func (n *notices) stop() {
+	if n.watcher != nil {
+		_ = n.watcher.Close()
+	}
 }

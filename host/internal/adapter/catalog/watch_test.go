@@ -35,7 +35,7 @@ func newFollower(t *testing.T, dir string) *follower {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	f := &follower{cancel: cancel}
-	go follow(ctx, []Directory{{Path: dir}}, nil, func(c *Contents) bool {
+	go follow(ctx, []Directory{{Path: dir}}, &notices{}, func(c *Contents) bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.seen = append(f.seen, c)
@@ -158,11 +158,12 @@ func TestEventsOfTheFileSystemComeWithoutWaitingForTheRescan(t *testing.T) {
 			dir := directory(t)
 			orders := put(t, dir, "orders")
 			missing := filepath.Join(dir, "nowhere") // costs the other one nothing
-			events, stop := notices([]Directory{{Path: missing}, {Path: dir}}, hclog.NewNullLogger())
-			defer stop()
+			n := newNotices(hclog.NewNullLogger())
+			defer n.stop()
+			n.watch([]Directory{{Path: missing}, {Path: dir}}, nil)
 			change(t, dir, orders)
 			select {
-			case <-events:
+			case <-n.events:
 			case <-time.After(bound):
 				t.Error("no event came")
 			}

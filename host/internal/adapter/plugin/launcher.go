@@ -5,10 +5,8 @@ package plugin
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -24,7 +22,7 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
-	"github.com/toolwharf/toolwharf/host/internal/tool"
+	"github.com/toolwharf/toolwharf/host/internal/pin"
 )
 
 // The handshake. The cookie keeps a plugin that is started by hand from waiting
@@ -60,11 +58,11 @@ func (l *Launcher) Start(ctx context.Context, d *adapter.Desired) (adapter.Insta
 	timeout := d.Limits.StartTimeout
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	program, err := hashOf(d.Program.Path)
+	program, err := pin.Hash(d.Program.Path, d.Program.Command != nil)
 	if err != nil {
 		return nil, &adapter.StartError{Phase: adapter.PhaseLaunch, Reason: "cannot be executed: " + cause(err), Err: err}
 	}
-	proc, client, conn, err := l.launch(ctx, d)
+	proc, client, conn, err := l.launch(ctx, d, d.Program.Argv(d.Program.Path))
 	if err != nil {
 		return nil, err
 	}
@@ -82,25 +80,16 @@ func (l *Launcher) Start(ctx context.Context, d *adapter.Desired) (adapter.Insta
 	return in, nil
 }
 
-// hashOf hashes the program that is about to be executed.
-func hashOf(path string) (tool.Digest, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return tool.Digest{}, err
-	}
-	defer func() { _ = f.Close() }()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return tool.Digest{}, err
-	}
-	return tool.Digest(h.Sum(nil)), nil
-}
-
 // launch executes the program and shakes hands with it.
-func (l *Launcher) launch(ctx context.Context, d *adapter.Desired) (*process.Process, *goplugin.Client, *grpc.ClientConn, error) {
+func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string) (*process.Process, *goplugin.Client, *grpc.ClientConn, error) {
 	keys, err := newPair()
 	if err != nil {
 		return nil, nil, nil, startError(adapter.PhaseLaunch, err)
+	}
+	handshake := []string{"PLUGIN_CLIENT_CERT=" + keys.pem}
+	if d.Program.Command != nil {
+		// An interpreter that wrote into its folder would change the plugin.
+		handshake = append(handshake, "PYTHONDONTWRITEBYTECODE=1")
 	}
 	var proc *process.Process
 	started := make(chan struct{})
@@ -116,12 +105,12 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired) (*process.Pro
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: l.RunDir},
 		Logger:           l.Log.Named(d.Name),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
-			env, err := process.Environment(append(cmd.Env, "PLUGIN_CLIENT_CERT="+keys.pem), d.Env)
+			env, err := process.Environment(append(cmd.Env, handshake...), d.Env)
 			if err != nil {
 				_ = os.Remove(socketDir) // go-plugin removes it only once there is a runner
 				return nil, err
 			}
-			proc = process.New(process.Spec{Path: d.Program.Path, Env: env, Dir: d.Dir, SocketDir: socketDir})
+			proc = process.New(process.Spec{Path: argv[0], Args: argv[1:], Env: env, Dir: d.Dir, SocketDir: socketDir})
 			close(started)
 			return proc, nil
 		},

@@ -25,6 +25,8 @@ import (
 type Spec struct {
 	// Path of the executable, absolute.
 	Path string
+	// Args follow it.
+	Args []string
 	// Env is the whole environment.
 	Env []string
 	// Dir is the working directory.
@@ -68,7 +70,7 @@ func (p *Process) Start(context.Context) error {
 	if p.killed {
 		return fmt.Errorf("%s was ended before it began", p.spec.Path)
 	}
-	cmd := exec.Command(p.spec.Path)
+	cmd := exec.Command(p.spec.Path, p.spec.Args...)
 	cmd.Env, cmd.Dir = p.spec.Env, p.spec.Dir
 	cmd.SysProcAttr = attributes()
 	stdout, err := cmd.StdoutPipe()

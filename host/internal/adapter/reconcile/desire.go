@@ -122,5 +122,5 @@ func (r *Reconciler) environment(vars map[string]string) (env map[string]string,
 }
 
 func program(p catalog.Plugin) adapter.Program {
-	return adapter.Program{Plugin: p.Name, Path: p.Path, Stamp: p.Stamp}
+	return adapter.Program{Plugin: p.Name, Path: p.Path, Command: p.Command, Stamp: p.Stamp}
 }
