@@ -13,29 +13,33 @@ import (
 	"testing"
 )
 
-// node returns the Node.js to run the TypeScript clients with. Without it, or
-// without their packages, the tests that need them are skipped; where CI is
-// set, they fail instead, so that nobody takes a skipped test for a green one.
-func node(t *testing.T) string {
+// absent skips a test for want of something of another language; where CI is
+// set, the test fails instead, so that nobody takes a skipped test for a green
+// one.
+func absent(t *testing.T, what string) {
 	t.Helper()
-	absent := func(what string) {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("%s; `make test` sets it up", what)
-		}
-		t.Skipf("SKIPPED: %s; `make test` sets it up", what)
+	if os.Getenv("CI") != "" {
+		t.Fatalf("%s; `make test` sets it up", what)
 	}
+	t.Skipf("SKIPPED: %s; `make test` sets it up", what)
+}
+
+// node returns the Node.js to run something with that needs a package installed
+// in dir.
+func node(t *testing.T, dir, pkg string) string {
+	t.Helper()
 	path, err := exec.LookPath("node")
 	if err != nil {
-		absent("Node.js is not installed")
+		absent(t, "Node.js is not installed")
 	}
-	if _, err := os.Stat(filepath.Join("ts", "node_modules", "@modelcontextprotocol")); err != nil {
-		absent("the packages of host/e2e/ts are not installed")
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", pkg)); err != nil {
+		absent(t, "the packages of "+dir+" are not installed")
 	}
 	return path
 }
 
 func TestTheTypeScriptClientsListAndCallOverHTTPInBothEras(t *testing.T) {
-	node := node(t)
+	node := node(t, "ts", "@modelcontextprotocol")
 	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)
 	h := serve(t, dir)

@@ -1,0 +1,221 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// withoutSDK are the plugins that are written from docs/protocol.md alone, and
+// how each is started: an interpreter and a program.
+var withoutSDK = map[string]func(t *testing.T) (interpreter, program string){
+	"python": func(t *testing.T) (string, string) {
+		interpreter := absolute(t, "../../examples/python/.venv/bin/python")
+		if _, err := os.Stat(interpreter); err != nil {
+			absent(t, "the packages of examples/python are not installed")
+		}
+		return interpreter, absolute(t, "../../examples/python/plugin.py")
+	},
+	"node": func(t *testing.T) (string, string) {
+		return node(t, "../../examples/node", "@grpc"), absolute(t, "../../examples/node/plugin.js")
+	},
+}
+
+// eachWithoutSDK runs a test with each of them in a plugin directory.
+func eachWithoutSDK(t *testing.T, yaml string, test func(t *testing.T, name, dir, plugins string)) {
+	for name := range withoutSDK {
+		t.Run(name, func(t *testing.T) {
+			dir, plugins := workspace(t, yaml)
+			moor(t, name, plugins)
+			test(t, name, dir, plugins)
+		})
+	}
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return abs
+}
+
+// moor puts a plugin without an SDK into the directory, as a script that becomes
+// its interpreter: the host knows executables, and gives them no PATH.
+func moor(t *testing.T, name, plugins string) {
+	t.Helper()
+	interpreter, program := withoutSDK[name](t)
+	script(t, plugins, name, fmt.Sprintf("exec '%s' '%s'", interpreter, program))
+}
+
+func TestAPluginWithoutAnSDKJoinsAndAnswers(t *testing.T) {
+	large := fmt.Sprintf("http: {max_body: 8MiB, listen: %q}\n", freePort(t))
+	eachWithoutSDK(t, large, func(t *testing.T, name, dir, _ string) {
+		h := serve(t, dir)
+		session := h.connect("", nil)
+		lists(t, session, name+"_echo", true)
+		call := func(t *testing.T, tool string, args map[string]any) *mcp.CallToolResult {
+			t.Helper()
+			r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name + "_" + tool, Arguments: args})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+
+		t.Run("digits are kept", func(t *testing.T) {
+			const digits = `[9007199254740993,1.10,12345678901234567890123,1e2]`
+			headers, body := modern(1, "tools/call", name+"_echo", fmt.Sprintf(`"name":"%s_echo","arguments":{"value":%s}`, name, digits))
+			m := h.rpc(t, headers, body)
+			if !strings.Contains(string(m["result"]), `"structuredContent":{"value":`+digits+`}`) {
+				t.Errorf("%s %s", m["result"], m["error"])
+			}
+		})
+		t.Run("5 MiB there and back", func(t *testing.T) {
+			const size = 5 << 20
+			text := strings.Repeat("hello, berth 7;\n", size/16)
+			r := call(t, "repeat", map[string]any{"text": text})
+			if r.IsError {
+				t.Fatalf("%+v %.200s", r.Meta, textOf(r))
+			}
+			var out struct{ Bytes int }
+			structured(t, r, &out)
+			// All of it came back from the plugin; the host gives 1 MiB.
+			got, cut := strings.CutSuffix(textOf(r), "\n[cut: the result was longer than this host gives]")
+			if out.Bytes != size || !cut || len(got) < 1<<20-100 || !strings.HasPrefix(text, got) {
+				t.Errorf("%d bytes arrived, %d came back, cut: %v", out.Bytes, len(got), cut)
+			}
+		})
+		t.Run("a result that would have to be cut in half is refused", func(t *testing.T) {
+			r := call(t, "echo", map[string]any{"value": strings.Repeat("x", 1<<20)})
+			if want := "the result has more than 1048576 bytes"; !r.IsError || textOf(r) != want || r.Meta["toolwharf/error_kind"] != "result_too_large" {
+				t.Errorf("%+v %.200s", r.Meta, textOf(r))
+			}
+		})
+		t.Run("an error is told to the model", func(t *testing.T) {
+			r := call(t, "find", map[string]any{"name": "Ada"})
+			if !r.IsError || textOf(r) != "there is no 'Ada' here" ||
+				r.Meta["toolwharf/error_kind"] != "tool_error" || r.Meta["toolwharf/error_code"] != "not_found" {
+				t.Errorf("%+v %q", r.Meta, textOf(r))
+			}
+		})
+	})
+}
+
+func TestAPluginWithoutAnSDKReportsProgressHeedsCancellationAndLogsByLevel(t *testing.T) {
+	eachWithoutSDK(t, "", func(t *testing.T, name, dir, _ string) {
+		h := serve(t, dir)
+		heard := make(chan float64, 100)
+		client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, &mcp.ClientOptions{
+			ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+				if r.Params.Total == 3 {
+					heard <- r.Params.Progress
+				}
+			},
+		})
+		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: h.url}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = session.Close() })
+		lists(t, session, name+"_count", true)
+
+		params := &mcp.CallToolParams{Name: name + "_count", Arguments: map[string]any{"to": 3}}
+		params.SetProgressToken("p")
+		if r, err := session.CallTool(t.Context(), params); err != nil || r.IsError {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		eventually(t, "progress is heard", func() error {
+			select {
+			case <-heard:
+				return nil
+			default:
+				return fmt.Errorf("nothing yet")
+			}
+		})
+		h.logs(name, "info", "count begins", `"to":3}`)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := session.CallTool(ctx, &mcp.CallToolParams{Name: name + "_count", Arguments: map[string]any{"to": 10_000}})
+			ended <- err
+		}()
+		h.logs(name, "info", "count begins", `"to":10000}`)
+		cancel()
+		if err := <-ended; err == nil {
+			t.Error("a cancelled call came to a result")
+		}
+		h.logs(name, "warn", "count is cancelled", `"counted":`)
+	})
+}
+
+// logs waits for a line of an adapter in the host's log.
+func (h *host) logs(adapter, level, message, part string) {
+	h.t.Helper()
+	eventually(h.t, fmt.Sprintf("%s logs %s %q", adapter, level, message), func() error {
+		for line := range strings.Lines(h.stderr.String()) {
+			var entry struct {
+				Level   string `json:"@level"`
+				Message string `json:"@message"`
+				Module  string `json:"@module"`
+			}
+			if json.Unmarshal([]byte(line), &entry) == nil && entry.Level == level && entry.Message == message &&
+				strings.Contains(entry.Module, adapter) && strings.Contains(line, part) {
+				return nil
+			}
+		}
+		return fmt.Errorf("not yet")
+	})
+}
+
+func TestAPluginWithoutAnSDKDrainsWhenRemovedIsRestartedWhenKilledAndDiesWithItsHost(t *testing.T) {
+	eachWithoutSDK(t, "", func(t *testing.T, name, dir, plugins string) {
+		h := serve(t, dir)
+		session := h.connect("", nil)
+		lists(t, session, name+"_echo", true)
+		echo := func(when string) {
+			t.Helper()
+			r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: name + "_echo", Arguments: map[string]any{"value": when}})
+			if err != nil || r.IsError {
+				t.Fatalf("%s: %v, %+v %s", when, err, r, textOf(r))
+			}
+		}
+
+		pid := h.adapters()[name].PID
+		if err := os.Remove(filepath.Join(plugins, name)); err != nil {
+			t.Fatal(err)
+		}
+		lists(t, session, name+"_echo", false)
+		eventually(t, "its process is gone", func() error { return gone(pid) })
+		h.logs(name, "debug", "plugin exited", "") // by itself: nobody had to kill it
+
+		moor(t, name, plugins)
+		lists(t, session, name+"_echo", true)
+		echo("after it came back")
+
+		killed := h.adapters()[name].PID
+		if err := syscall.Kill(killed, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		echo("after it was killed")
+		eventually(t, "the killed process is reaped", func() error { return gone(killed) })
+
+		pid = h.adapters()[name].PID
+		if err := h.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "it does not outlive its host", func() error { return gone(pid) })
+	})
+}
