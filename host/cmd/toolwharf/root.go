@@ -157,7 +157,7 @@ func (p *program) withHost(c *cobra.Command, f func(context.Context, control.API
 	case !errors.Is(err, control.ErrNoHost):
 		return err
 	}
-	host, err := app.Open(ctx, app.Options{Config: cfg, Version: version, Log: log})
+	host, err := app.Open(ctx, app.Options{Config: cfg, Version: version, Log: log, OwnProcess: true})
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (p *program) serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			host, err := app.Open(c.Context(), app.Options{Config: cfg, Version: version, Log: log})
+			host, err := app.Open(c.Context(), app.Options{Config: cfg, Version: version, Log: log, OwnProcess: true})
 			if err != nil {
 				return err
 			}

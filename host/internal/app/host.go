@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter/plugin"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/reconcile"
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/config"
@@ -39,6 +40,9 @@ type Options struct {
 	// Version of the host's program.
 	Version string
 	Log     hclog.Logger
+	// OwnProcess: this process is the host's alone, not that of a program which
+	// embeds it. What plugins leave behind becomes its child and is ended.
+	OwnProcess bool
 }
 
 // Host is one host, with or without faces.
@@ -62,6 +66,11 @@ type Host struct {
 // yet. Close must be called.
 func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	tune()
+	if o.OwnProcess {
+		if err := process.Adopt(); err != nil {
+			return nil, err
+		}
+	}
 	runDir, err := makeRunDir()
 	if err != nil {
 		return nil, fmt.Errorf("directory for sockets: %w", err)

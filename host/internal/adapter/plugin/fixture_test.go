@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,7 +18,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
-	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -50,14 +48,8 @@ func run(m *testing.M) int {
 		fmt.Printf("%v: %v\n%s", build, err, out)
 		return 1
 	}
-	// The thread that starts processes lives as long as the host.
-	warm := process.New(process.Spec{Path: "/bin/true"})
-	if err := warm.Start(context.Background()); err == nil {
-		_, _ = io.Copy(io.Discard, warm.Stdout())
-		<-warm.Done()
-	}
 	code := m.Run()
-	if err := goleak.Find(goleak.IgnoreTopFunction("github.com/toolwharf/toolwharf/host/internal/adapter/process.init.func1.1")); err != nil && code == 0 {
+	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Println(err)
 		return 1
 	}

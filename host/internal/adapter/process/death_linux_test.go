@@ -6,9 +6,7 @@ package process
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
 	"testing"
@@ -17,46 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The role is a host that starts a process, says its id, and stays.
-func init() {
-	roles["host"] = func() {
-		p := New(Spec{Path: os.Getenv("SCRIPT"), Env: []string{}})
-		if err := p.Start(context.Background()); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		fmt.Println(p.PID())
-		select {}
-	}
-}
-
-func TestWhatTheHostHasStartedEndsWhenTheHostIsKilled(t *testing.T) {
-	host := exec.Command("/proc/self/exe")
-	host.Env = []string{mode + "=host", "SCRIPT=" + script(t, `exec /bin/sleep 1000`)}
-	out, err := host.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := host.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	child := number(t, line)
-	if alive, _ := lives(child); !alive {
-		t.Fatal("the process does not live while its host does")
-	}
-	if err := host.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = host.Wait()
-	expectEnd(t, "what a killed host has started", child)
-}
-
 // PR_SET_PDEATHSIG fires when the thread that started the child ends, and a
-// goroutine that ends while it is locked to its thread ends the thread.
+// goroutine that ends while it is locked to its thread ends the thread. The guardian
+// takes it as a reason to look whether its host is there.
 func TestAProcessOutlivesTheThreadOfTheGoroutineThatStartedIt(t *testing.T) {
 	p := New(Spec{Path: script(t, `trap 'echo alive; exit 0' USR1; echo ready; sleep 1000 & wait`), Env: []string{"PATH=/usr/bin:/bin"}})
 	thread := make(chan int)

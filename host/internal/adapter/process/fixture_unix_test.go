@@ -33,13 +33,7 @@ func TestMain(m *testing.M) {
 		act()
 		return
 	}
-	// The thread that starts processes lives as long as the host.
-	warm := New(Spec{Path: "/bin/true"})
-	if err := warm.Start(context.Background()); err == nil {
-		_, _ = io.Copy(io.Discard, warm.Stdout())
-		<-warm.Done()
-	}
-	goleak.VerifyTestMain(m, goleak.IgnoreCurrent())
+	goleak.VerifyTestMain(m)
 }
 
 // roles of the test binary when it is started again, by mode.

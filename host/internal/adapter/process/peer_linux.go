@@ -4,14 +4,12 @@
 package process
 
 import (
-	"bytes"
 	"fmt"
 	"net"
-	"os"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process/guardian"
 )
 
 // serves reports, as an error, that the other end of conn is neither this
@@ -36,7 +34,9 @@ func (p *Process) serves(conn net.Conn) error {
 	if err != nil {
 		return fmt.Errorf("peer of the plugin's socket: %w", err)
 	}
-	if !descends(int(cred.Pid), p.PID()) {
+	// Whatever the plugin started descends from its guardian, also what has left
+	// the plugin.
+	if !descends(int(cred.Pid), p.cmd.Process.Pid) {
 		return fmt.Errorf("the plugin's socket is served by process %d, which the plugin (%d) has not started", cred.Pid, p.PID())
 	}
 	return nil
@@ -49,22 +49,11 @@ func descends(pid, ancestor int) bool {
 		if pid == ancestor {
 			return true
 		}
-		if pid <= 1 {
+		parent, ok := guardian.Parent(pid)
+		if !ok || parent < 1 {
 			return false
 		}
-		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		if err != nil {
-			return false
-		}
-		// "pid (comm) state ppid ...": comm may hold anything, also ")".
-		_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
-		fields := strings.Fields(rest)
-		if len(fields) < 2 {
-			return false
-		}
-		if pid, err = strconv.Atoi(fields[1]); err != nil {
-			return false
-		}
+		pid = parent
 	}
 	return false
 }

@@ -39,7 +39,8 @@ type Spec struct {
 // together.
 type Process struct {
 	spec   Spec
-	cmd    *exec.Cmd
+	cmd    *exec.Cmd // the process, or its guardian
+	leash  leash
 	stdout *firstLine
 	stderr *lastWords
 
@@ -72,7 +73,6 @@ func (p *Process) Start(context.Context) error {
 	}
 	cmd := exec.Command(p.spec.Path, p.spec.Args...)
 	cmd.Env, cmd.Dir = p.spec.Env, p.spec.Dir
-	cmd.SysProcAttr = attributes()
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return fmt.Errorf("stdout of %s: %w", p.spec.Path, err)
@@ -81,7 +81,7 @@ func (p *Process) Start(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("stderr of %s: %w", p.spec.Path, err)
 	}
-	if err := spawn(cmd); err != nil {
+	if p.leash, err = spawn(cmd); err != nil {
 		return err
 	}
 	p.cmd = cmd
@@ -126,8 +126,7 @@ func (p *Process) Kill(ctx context.Context) error {
 	p.killed = true
 	started := p.cmd != nil
 	if started && !p.reaped {
-		killGroup(p.cmd.Process.Pid)
-		_ = p.cmd.Process.Kill()
+		p.kill()
 	}
 	p.mu.Unlock()
 	if !started {
@@ -150,12 +149,12 @@ func (p *Process) Stderr() io.ReadCloser { return p.stderr }
 // Name is the path.
 func (p *Process) Name() string { return p.spec.Path }
 
-// PID is 0 before Start.
+// PID is the plugin's own, also under a guardian; 0 before Start.
 func (p *Process) PID() int {
 	if p.cmd == nil || p.cmd.Process == nil {
 		return 0
 	}
-	return p.cmd.Process.Pid
+	return p.pid()
 }
 
 // ID is the process id.

@@ -4,60 +4,135 @@
 package process
 
 import (
-	"errors"
+	"bufio"
+	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
-	"runtime"
-	"sync"
+	"strconv"
+	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process/guardian"
 )
 
-// attributes: the process is killed when the host dies, however it dies, and
-// leads a group of its own, so that it can be killed with what it starts and
-// does not get the terminal's Ctrl-C.
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+const (
+	// guardianStart bounds how long a guardian may take to start its plugin.
+	guardianStart = 10 * time.Second
+	// guardianEnd is how long it may take to end what it guards before it is
+	// ended itself.
+	guardianEnd = 5 * time.Second
+)
+
+// leash is the host's hold of a guardian.
+type leash struct {
+	control *net.UnixConn // its end makes the guardian end the plugin
+	lines   *bufio.Reader
+	plugin  int
 }
 
-// spawner starts all processes from one thread that lives as long as the host:
-// PR_SET_PDEATHSIG fires when the thread that started the child ends, and
-// goroutines may leave threads that end.
-var spawner = sync.OnceValue(func() chan<- func() {
-	work := make(chan func())
-	go func() {
-		runtime.LockOSThread() // and never unlocked
-		for f := range work {
-			f()
-		}
-	}()
-	return work
-})
-
-func spawn(cmd *exec.Cmd) error {
-	started := make(chan error)
-	spawner() <- func() { started <- cmd.Start() }
-	return <-started
-}
-
-// killGroup kills the group that pid leads; there may be none any more.
-func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
-
-// await waits for the process, and ends what it has started before its id, and
-// so the id of its group, can be given to somebody else.
-func (p *Process) await() (*os.ProcessState, error) {
-	pid := p.cmd.Process.Pid
-	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
+// spawn starts cmd under a guardian: this program, executed again. It leads a
+// session of its own: it does not get the terminal's Ctrl-C, and no plugin can
+// read the terminal. When the host dies it is not killed but continued: it may
+// have been stopped, and has yet to end what it guards.
+func spawn(cmd *exec.Cmd) (leash, error) {
+	host, theirs, err := pair()
+	if err != nil {
+		return leash{}, fmt.Errorf("socket of the guardian: %w", err)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	killGroup(pid)
+	defer func() { _ = theirs.Close() }()
+	path := cmd.Path
+	cmd.Path, cmd.Err = "/proc/self/exe", nil
+	cmd.Args = append([]string{guardian.Word, guardian.Word, path}, cmd.Args[1:]...)
+	cmd.ExtraFiles = []*os.File{theirs}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT}
+	if err := kin.start(cmd); err != nil {
+		_ = host.Close()
+		return leash{}, err
+	}
+	l := leash{control: host, lines: bufio.NewReader(host)}
+	if err := l.started(path); err != nil {
+		_ = host.Close() // it ends by that, with what it may have started
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		kin.buried(cmd.Process.Pid, false)
+		return leash{}, err
+	}
+	return l, nil
+}
+
+// pair is a socket pair that no other child inherits.
+func pair() (host *net.UnixConn, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	ours := os.NewFile(uintptr(fds[0]), "guardian")
+	theirs = os.NewFile(uintptr(fds[1]), "guardian")
+	defer func() { _ = ours.Close() }()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		_ = theirs.Close()
+		return nil, nil, err
+	}
+	return conn.(*net.UnixConn), theirs, nil //nolint:forcetypeassert // it is AF_UNIX
+}
+
+// started waits until the guardian has started the plugin.
+func (l *leash) started(path string) error {
+	_ = l.control.SetReadDeadline(time.Now().Add(guardianStart))
+	line, err := l.lines.ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("guardian of %s: %w", path, err)
+	}
+	if no, refused := strings.CutPrefix(line, guardian.Refused); refused {
+		n, _ := strconv.Atoi(strings.TrimSpace(no))
+		return &os.PathError{Op: "exec", Path: path, Err: syscall.Errno(n)}
+	}
+	l.plugin, err = strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, guardian.Started)))
+	if err != nil {
+		return fmt.Errorf("guardian of %s: it said %q", path, line)
+	}
+	return nil
+}
+
+// cleared reports whether the guardian, which has ended, left nothing behind.
+func (l *leash) cleared() bool {
+	defer func() { _ = l.control.Close() }()
+	_ = l.control.SetReadDeadline(time.Now().Add(time.Second))
+	rest, _ := io.ReadAll(io.LimitReader(l.lines, 64))
+	return strings.TrimSpace(string(rest)) == guardian.Clear
+}
+
+// pid is the plugin's.
+func (p *Process) pid() int { return p.leash.plugin }
+
+// kill makes the guardian end everything. One that does not, since somebody has
+// stopped it, is continued, and then ended itself. p.mu is held, and it was not
+// waited for.
+func (p *Process) kill() {
+	_ = p.leash.control.CloseWrite()
+	_ = p.cmd.Process.Signal(unix.SIGCONT)
+	time.AfterFunc(guardianEnd, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !p.reaped {
+			_ = p.cmd.Process.Kill()
+		}
+	})
+}
+
+// await waits for the guardian, which ends when nothing of the plugin is left. If
+// it was killed, what it guarded is this process's to end.
+func (p *Process) await() (*os.ProcessState, error) {
 	state, err := p.cmd.Process.Wait()
+	p.mu.Lock()
 	p.reaped = true
+	p.mu.Unlock()
+	kin.buried(p.cmd.Process.Pid, p.leash.cleared())
 	return state, err
 }

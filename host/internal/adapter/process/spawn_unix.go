@@ -12,11 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes: the process leads a group of its own. It is not killed with the
+// leash is nothing here: there is no guardian.
+type leash struct{}
+
+// spawn starts cmd as the leader of a group of its own. It is not killed with the
 // host here; SDKs watch their parent.
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func spawn(cmd *exec.Cmd) (leash, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return leash{}, cmd.Start()
+}
 
-func spawn(cmd *exec.Cmd) error { return cmd.Start() }
-
-// killGroup kills the group that pid leads; there may be none any more.
-func killGroup(pid int) { _ = unix.Kill(-pid, unix.SIGKILL) }
+// kill kills the process and the group that it leads; there may be none any more.
+func (p *Process) kill() {
+	_ = unix.Kill(-p.pid(), unix.SIGKILL)
+	_ = p.cmd.Process.Kill()
+}

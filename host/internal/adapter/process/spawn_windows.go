@@ -8,11 +8,13 @@ import (
 	"syscall"
 )
 
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+// leash is nothing here: there is no guardian.
+type leash struct{}
+
+func spawn(cmd *exec.Cmd) (leash, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+	return leash{}, cmd.Start()
 }
 
-func spawn(cmd *exec.Cmd) error { return cmd.Start() }
-
-// killGroup does nothing here: Kill ends the process itself.
-func killGroup(int) {}
+// kill ends the process itself only.
+func (p *Process) kill() { _ = p.cmd.Process.Kill() }

@@ -7,6 +7,12 @@ package process
 
 import "os"
 
+// Adopt does nothing here: what a process leaves behind cannot be adopted.
+func Adopt() error { return nil }
+
+// pid is the process's.
+func (p *Process) pid() int { return p.cmd.Process.Pid }
+
 // await waits for the process.
 func (p *Process) await() (*os.ProcessState, error) {
 	state, err := p.cmd.Process.Wait()
