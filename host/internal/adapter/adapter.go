@@ -178,7 +178,9 @@ type StartError struct {
 	// Refused: the plugin has judged its configuration; the same again will
 	// come to the same.
 	Refused bool
-	Err     error
+	// Ended: the process ended by itself in the middle of it.
+	Ended bool
+	Err   error
 }
 
 // Error names the phase and the reason.

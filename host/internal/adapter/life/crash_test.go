@@ -158,6 +158,53 @@ func TestACrashOfTheOldOneAfterTheNewOneWasGivenUp(t *testing.T) {
 	})
 }
 
+func TestACrashInTheMiddleOfARestartIsOneMoreCrash(t *testing.T) {
+	lived(t, func(t *testing.T, f *fixture) {
+		in := f.starts("1")
+		starts := 0
+		f.launcher.will(func(context.Context, *adapter.Desired) (*instance, error) {
+			if starts++; starts == 1 {
+				return nil, errEnded
+			}
+			return newInstance("get"), nil
+		})
+		in.crash()
+		synctest.Wait()
+		if s := f.expectState(adapter.Ready); s.Crashes != 2 || s.Cause != "" {
+			t.Errorf("%+v", s)
+		}
+		f.crash() // the third within a minute
+		if s := f.expectState(adapter.BackingOff); s.Crashes != 3 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestRestartsThatCrashAreFollowedByPausesBeyondTheLimitAndGivenUp(t *testing.T) {
+	lived(t, func(t *testing.T, f *fixture) {
+		in := f.starts("1")
+		f.launcher.will(fails(errEnded))
+		in.crash()
+		synctest.Wait()
+		s := f.expectState(adapter.BackingOff)
+		if s.Crashes != 2 || s.Cause != errEnded.Error() || len(f.launcher.starts()) != 3 {
+			t.Errorf("%d starts, %+v", len(f.launcher.starts()), s)
+		}
+		pass(time.Hour)
+		f.expectState(adapter.Quarantined)
+	})
+}
+
+func TestAFirstStartThatCrashesIsFollowedByAPause(t *testing.T) {
+	lived(t, func(t *testing.T, f *fixture) {
+		f.launcher.will(fails(errEnded))
+		f.wants("1")
+		if s := f.expectState(adapter.BackingOff); s.Crashes != 0 || len(f.launcher.starts()) != 1 {
+			t.Errorf("%d starts, %+v", len(f.launcher.starts()), s)
+		}
+	})
+}
+
 func TestACrashDuringASwapIsNoticedAtOnceAndItsCallsGoToTheNewOne(t *testing.T) {
 	for _, effects := range []tool.Effects{tool.ReadOnly, tool.Destructive} {
 		t.Run(string(effects), func(t *testing.T) {

@@ -127,6 +127,7 @@ func takes(d time.Duration) func(context.Context, *adapter.Desired) (*instance, 
 
 var (
 	errLaunch  = &adapter.StartError{Phase: adapter.PhaseLaunch, Reason: "cannot be executed"}
+	errEnded   = &adapter.StartError{Phase: adapter.PhaseHandshake, Reason: "it ended before the handshake", Ended: true}
 	errRefused = &adapter.StartError{Phase: adapter.PhaseConfigure, Reason: "no such database", Refused: true}
 )
 

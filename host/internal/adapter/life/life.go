@@ -168,6 +168,15 @@ func (l *Life) resume(cur *running) {
 	})
 }
 
+// stumbled says that what was restarted crashed again before it served.
+func (l *Life) stumbled(err error) {
+	l.config.Log.Error("adapter ended by itself while it restarted", "adapter", l.config.Name, "reason", err)
+	l.update(func(s *adapter.Status) {
+		s.Crashes++
+		s.Cause = err.Error()
+	})
+}
+
 // failed says that a start came to nothing.
 func (l *Life) failed(w wanted, cur *running, err error, delay time.Duration) {
 	l.config.Log.Error("adapter did not start", "adapter", l.config.Name, "plugin", w.desired.Program.Plugin, "error", err,

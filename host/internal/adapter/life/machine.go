@@ -110,8 +110,12 @@ func (m *machine) try(w wanted) (succeeded bool) {
 		m.cur = s.running
 		return true
 	}
+	delay, again := m.temper.failed(err, w.desired.Limits.Restarts)
+	if again && delay == 0 {
+		m.stumbled(err)
+		return false
+	}
 	m.failed = w.digest
-	delay, again := m.temper.failed(err)
 	if again {
 		m.retry = time.NewTimer(delay)
 	}

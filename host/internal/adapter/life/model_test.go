@@ -25,7 +25,7 @@ type step struct {
 var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 	return step{
 		What: rapid.SampledFrom([]string{
-			"want", "want", "missing", "crash", "crash", "starts fail", "starts are refused", "starts hang", "starts take a second",
+			"want", "want", "missing", "crash", "crash", "starts fail", "starts crash", "starts are refused", "starts hang", "starts take a second",
 			"starts succeed", "starts succeed", "time passes", "more time passes", "call that reads dies", "call with effects dies",
 			"want and crash at once", "crash and missing at once", "stop",
 		}).Draw(t, "what"),
@@ -85,6 +85,8 @@ func (f *fixture) happen(s step) string {
 		f.Wait("sql", "there is no plugin sql")
 	case "starts fail":
 		f.launcher.will(fails(errLaunch))
+	case "starts crash":
+		f.launcher.will(fails(errEnded))
 	case "starts are refused":
 		f.launcher.will(fails(errRefused))
 	case "starts hang":

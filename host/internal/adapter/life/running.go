@@ -139,7 +139,7 @@ func (r *running) watch(ctx context.Context) {
 // first waits for the first catalogue.
 func (r *running) first(ctx context.Context) (adapter.Catalog, error) {
 	fail := func(reason string, err error) error {
-		return &adapter.StartError{Phase: adapter.PhaseCatalog, Reason: reason, Err: err}
+		return &adapter.StartError{Phase: adapter.PhaseCatalog, Reason: reason, Ended: r.ended(), Err: err}
 	}
 	select {
 	case u := <-r.updates:

@@ -43,21 +43,31 @@ func (t *temper) crashed(lived time.Duration, restarts int) (pause time.Duration
 	if lived >= calm {
 		*t = *newTemper()
 	}
-	now := time.Now()
-	t.recent = slices.DeleteFunc(t.recent, func(at time.Time) bool { return now.Sub(at) >= calm })
-	t.recent = append(t.recent, now)
-	if len(t.recent) <= restarts {
+	if t.count() <= restarts {
 		return 0, true
 	}
 	return t.pause()
 }
 
+// count counts a crash of now, and returns how many there were within calm.
+func (t *temper) count() int {
+	now := time.Now()
+	t.recent = slices.DeleteFunc(t.recent, func(at time.Time) bool { return now.Sub(at) >= calm })
+	t.recent = append(t.recent, now)
+	return len(t.recent)
+}
+
 // failed: a start came to nothing. What a plugin refused, or what it needs, may
-// still come right (the database comes up), so it is never given up.
-func (t *temper) failed(err error) (pause time.Duration, again bool) {
-	var refused *adapter.StartError
-	if errors.As(err, &refused) && refused.Refused {
+// still come right (the database comes up), so it is never given up. A process
+// that ends by itself when it is restarted after a crash is one more crash:
+// whatever kills it does not care how far it had come.
+func (t *temper) failed(err error, restarts int) (pause time.Duration, again bool) {
+	var e *adapter.StartError
+	switch ok := errors.As(err, &e); {
+	case ok && e.Refused:
 		return t.pauses.NextBackOff(), true
+	case ok && e.Ended && len(t.recent) > 0 && t.count() <= restarts:
+		return 0, true
 	}
 	if _, ok := errors.AsType[*adapter.NeedsConfigError](err); ok {
 		t.failures = patience + 1

@@ -17,7 +17,7 @@ func TestPausesGrowToAMinuteAndAreNeverTheSameForEverybody(t *testing.T) {
 	for range 20 {
 		tm := newTemper()
 		for n := range 50 {
-			pause, again := tm.failed(errRefused)
+			pause, again := tm.failed(errRefused, 2)
 			if !again || pause <= 0 || pause > slowest*3/2 {
 				t.Fatalf("pause %d is %v", n+1, pause)
 			}
@@ -67,6 +67,7 @@ func TestWhatIsGivenUpAndWhatIsNot(t *testing.T) {
 		givenUp int // after so many failures; 0 is never
 	}{
 		"a start that fails":                {errLaunch, patience + 1},
+		"a process that ends in its start":  {errEnded, patience + 1},
 		"any other error":                   {errors.New("x"), patience + 1},
 		"a configuration that is refused":   {errRefused, 0},
 		"a plugin that needs configuration": {&adapter.NeedsConfigError{}, 1},
@@ -74,7 +75,7 @@ func TestWhatIsGivenUpAndWhatIsNot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tm := newTemper()
 			for n := 1; n <= 100; n++ {
-				_, again := tm.failed(tc.err)
+				_, again := tm.failed(tc.err, 2)
 				if want := tc.givenUp == 0 || n < tc.givenUp; again != want || tm.quarantined() == want {
 					t.Fatalf("failure %d: again %v, want %v", n, again, want)
 				}

@@ -93,8 +93,8 @@ func TestAPluginThatFailsWhileItIsConfiguredSaysWhy(t *testing.T) {
 			d := acting(t, as)
 			d.Config = []byte(`{"dsn":"db://x"}`)
 			e := newHarness(t).fails(d)
-			if e.Phase != tc.phase || e.Refused {
-				t.Errorf("phase %s, refused %v", e.Phase, e.Refused)
+			if e.Phase != tc.phase || e.Refused || e.Ended != strings.Contains(e.Reason, " ended ") {
+				t.Errorf("phase %s, refused %v, ended %v: %s", e.Phase, e.Refused, e.Ended, e.Reason)
 			}
 			expectWords(t, e.Error(), tc.words...)
 		})

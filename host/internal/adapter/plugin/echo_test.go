@@ -50,7 +50,7 @@ func TestARealPluginStartsSaysWhatItIsAndWhatItOffers(t *testing.T) {
 		"echo": tool.ReadOnly, "numbers": tool.ReadOnly, "count": tool.ReadOnly, "big": tool.ReadOnly,
 		"sleep": tool.ReadOnly, "crash": tool.Additive, "panic": tool.ReadOnly, "fail": tool.ReadOnly,
 		"write_note": tool.Additive, "notes": tool.ReadOnly, "danger": tool.Destructive,
-		"append_line": tool.Additive, "write_after_asking": tool.Additive, "notify": tool.ReadOnly, "ask": tool.ReadOnly,
+		"append_line": tool.Additive, "append_call": tool.Additive, "write_after_asking": tool.Additive, "notify": tool.ReadOnly, "ask": tool.ReadOnly,
 		"ask_twice": tool.ReadOnly, "ask_forever": tool.ReadOnly, "ask_secret": tool.ReadOnly,
 	}
 	if diff := cmp.Diff(want, effects); diff != "" {

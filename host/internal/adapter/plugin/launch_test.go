@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,8 +81,8 @@ func TestAScriptThatIsNoPluginSaysWhy(t *testing.T) {
 			d := desired(script(t, tc.body))
 			d.Env = map[string]string{"PATH": "/usr/bin:/bin"}
 			e := h.fails(d)
-			if e.Phase != adapter.PhaseHandshake || e.Refused {
-				t.Errorf("phase %s, refused %v", e.Phase, e.Refused)
+			if e.Phase != adapter.PhaseHandshake || e.Refused || e.Ended != strings.Contains(e.Reason, " ended ") {
+				t.Errorf("phase %s, refused %v, ended %v: %s", e.Phase, e.Refused, e.Ended, e.Reason)
 			}
 			expectWords(t, e.Error(), tc.words...)
 		})

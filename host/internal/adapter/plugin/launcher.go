@@ -243,7 +243,7 @@ func explain(ctx context.Context, proc *process.Process, err error) *adapter.Sta
 	case proc.FirstLine() != "":
 		e.Reason = fmt.Sprintf("the first line on stdout is %q, not the handshake; is it a Toolwharf plugin?", proc.FirstLine())
 	default:
-		e.Reason = "it ended before the handshake"
+		e.Reason, e.Ended = "it ended before the handshake", true
 	}
 	// It is ended by now; its last words may still be on their way.
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)

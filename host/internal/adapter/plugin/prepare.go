@@ -113,13 +113,14 @@ func (in *instance) rpcError(ctx context.Context, phase adapter.Phase, err error
 	if ctx.Err() != nil {
 		reason = "no answer in time"
 	}
-	if exit := in.process.Exit(); exit != "" {
+	exit := in.process.Exit()
+	if exit != "" {
 		reason = "the plugin ended (" + exit + ")"
 	}
 	if words := in.process.LastWords(); words != "" {
 		reason += "; its last words: " + words
 	}
-	return &adapter.StartError{Phase: phase, Reason: reason, Err: err}
+	return &adapter.StartError{Phase: phase, Reason: reason, Ended: exit != "", Err: err}
 }
 
 // bounded keeps what a plugin says within what a log line should hold.
