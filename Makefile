@@ -106,7 +106,8 @@ bench: build examples ## Compare the host with a bare MCP server (BENCHFLAGS='-r
 	go -C host test -run '^$$' -bench . -benchmem ./internal/executor/...
 
 .PHONY: soak
-soak: ## Fuzz every target, one after the other (FUZZTIME=1m each)
+soak: ## Kill, swap and flood adapters for minutes, then fuzz every target (FUZZTIME=1m each)
+	SOAK=1 go -C host test -count=1 -timeout 30m -v -run '^TestUnderStress' ./e2e
 	@FUZZTIME=$(FUZZTIME) scripts/soak $(MODULES)
 
 .PHONY: clean

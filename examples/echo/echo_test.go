@@ -88,7 +88,7 @@ func TestEffectsAreDeclared(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"crash": "additive", "append_line": "additive", "write_note": "additive", "write_after_asking": "additive", "danger": "destructive",
+		"crash": "additive", "append_line": "additive", "append_call": "additive", "write_note": "additive", "write_after_asking": "additive", "danger": "destructive",
 	}
 	for _, tool := range got.Tools {
 		effects := want[tool.Name]

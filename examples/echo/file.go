@@ -18,6 +18,8 @@ import (
 func addFile(p *toolwharf.Plugin[toolwharf.None]) {
 	toolwharf.AddFunc(p, "append_line", appendLine, toolwharf.Additive(),
 		toolwharf.Description("Append a line to the file that the environment variable ECHO_FILE names."))
+	toolwharf.AddFunc(p, "append_call", appendCall, toolwharf.Additive(),
+		toolwharf.Description("Append the text and the id of this call to that file."))
 }
 
 type appendIn struct {
@@ -26,14 +28,26 @@ type appendIn struct {
 }
 
 func appendLine(_ context.Context, in appendIn) (struct{}, error) {
+	return struct{}{}, appendToFile("%s %s\n", in.Line, in.N)
+}
+
+type appendCallIn struct {
+	Text string `json:"text"`
+}
+
+func appendCall(ctx context.Context, in appendCallIn) (appendCallIn, error) {
+	return in, appendToFile("%s %s\n", in.Text, toolwharf.CallInfo(ctx).ID)
+}
+
+func appendToFile(format string, args ...any) error {
 	path := os.Getenv("ECHO_FILE")
 	if path == "" {
-		return struct{}{}, toolwharf.ToolError("no_file", "ECHO_FILE is not set")
+		return toolwharf.ToolError("no_file", "ECHO_FILE is not set")
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return struct{}{}, fmt.Errorf("append: %w", err)
+		return fmt.Errorf("append: %w", err)
 	}
-	_, err = fmt.Fprintf(f, "%s %s\n", in.Line, in.N)
-	return struct{}{}, errors.Join(err, f.Sync(), f.Close())
+	_, err = fmt.Fprintf(f, format, args...)
+	return errors.Join(err, f.Sync(), f.Close())
 }
