@@ -28,9 +28,10 @@ const envelopeKey = "toolwharf.envelope"
 
 // lines is a connection of JSON-RPC messages, one a line. It differs from the
 // SDK's in what it survives: a line that is too long or no message is answered
-// with an error, and the next one read; and the end of the input is told to the
-// SDK, which cancels whatever runs, only when what runs was answered, so that
-// `echo ... | toolwharf serve --stdio` has an answer.
+// with an error, which is the request's if it has an id, and the next one read;
+// and the end of the input is told to the SDK, which cancels whatever runs, only
+// when what runs was answered, so that `echo ... | toolwharf serve --stdio` has
+// an answer.
 //
 // Batches (MCP 2025-03-26 only) are refused.
 type lines struct {
@@ -77,7 +78,7 @@ func (l *lines) read(in io.Reader) {
 	for {
 		line, err := readLine(r)
 		if errors.Is(err, errLineTooLong) {
-			l.refuse(jsonrpc.CodeInvalidRequest, err.Error())
+			l.refuse(line, jsonrpc.CodeInvalidRequest, err.Error())
 			continue
 		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
@@ -98,22 +99,29 @@ func (l *lines) read(in io.Reader) {
 
 var errLineTooLong = fmt.Errorf("a line has more than %d bytes", maxLine)
 
-// readLine returns the next line. One that is too long is skipped whole.
+// readLine returns the next line. One that is too long is skipped whole, and the
+// id of its request returned in its place, if it is one.
 func readLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
-	tooLong := false
+	var (
+		line []byte
+		long *longLine
+	)
 	for {
 		part, err := r.ReadSlice('\n')
-		if len(line)+len(part) > maxLine {
-			tooLong, line = true, nil
+		if long == nil && len(line)+len(part) > maxLine {
+			long = &longLine{}
+			_, _ = long.Write(line) // never fails
+			line = nil
 		}
-		if !tooLong {
+		if long == nil {
 			line = append(line, part...)
+		} else {
+			_, _ = long.Write(part)
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-		case tooLong:
-			return nil, errLineTooLong // an error comes again
+		case long != nil:
+			return long.requestID(), errLineTooLong // an error comes again
 		default:
 			return line, err
 		}
@@ -147,15 +155,15 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 func (l *lines) decode(line []byte) jsonrpc.Message {
 	switch {
 	case !json.Valid(line):
-		l.refuse(jsonrpc.CodeParseError, "the line is not JSON")
+		l.refuse(nil, jsonrpc.CodeParseError, "the line is not JSON")
 		return nil
 	case line[0] == '[':
-		l.refuse(jsonrpc.CodeInvalidRequest, "batches are not supported: one message a line")
+		l.refuse(nil, jsonrpc.CodeInvalidRequest, "batches are not supported: one message a line")
 		return nil
 	}
 	msg, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
-		l.refuse(jsonrpc.CodeInvalidRequest, "the line is not a JSON-RPC 2.0 message: "+err.Error())
+		l.refuse(nil, jsonrpc.CodeInvalidRequest, "the line is not a JSON-RPC 2.0 message: "+err.Error())
 		return nil
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && req.Method != methodListen {
@@ -223,8 +231,8 @@ func (l *lines) write(data []byte) error {
 	return nil
 }
 
-// refuse answers what has no id.
-func (l *lines) refuse(code int64, message string) {
+// refuse answers what is no message, or is not taken; id may be nil.
+func (l *lines) refuse(id json.RawMessage, code int64, message string) {
 	// A failed write is met again by the next answer.
-	_ = l.write(errorMessage(nil, &jsonrpc.Error{Code: code, Message: message}))
+	_ = l.write(errorMessage(id, &jsonrpc.Error{Code: code, Message: message}))
 }

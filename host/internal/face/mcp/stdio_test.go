@@ -31,6 +31,10 @@ func TestAStdioClientSurvivesItsOwnNonsense(t *testing.T) {
 			t.Errorf("%.40s: %+v", tt.line, m)
 		}
 	}
+	p.send(`{"method":"tools/call","params":{"x":"` + strings.Repeat("x", maxLine) + `"},"jsonrpc":"2.0","id":"long"}`)
+	if m := p.next(); m.Error == nil || m.Error.Code != -32600 || string(m.ID) != `"long"` {
+		t.Errorf("a request that is too long: %+v", m)
+	}
 	p.send("\r\n\n  ")
 	p.send(call(versionModern, "echo", `{"s":"`+strings.Repeat("x", 1<<20)+`"}`) + "\r")
 	if m := p.next(); m.Result == nil {
