@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
@@ -34,7 +35,12 @@ func (in *instance) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, err
 	}
 	ctx, cancel := context.WithCancel(ctx) // ends the stream on every way out
 	defer cancel()
-	stream, err := pluginv1.NewToolServiceClient(in.conn).CallTool(ctx, request(a))
+	r := request(a)
+	if proto.Size(r) > MaxMessage { // gRPC would say the same as of an answer that is too large
+		return nil, tool.Errorf(tool.ArgsInvalid, "args_too_large",
+			"the arguments of this call are larger than the %d bytes that an adapter takes; send less", MaxMessage)
+	}
+	stream, err := pluginv1.NewToolServiceClient(in.conn).CallTool(ctx, r)
 	if err != nil {
 		return nil, in.callError(ctx, err)
 	}

@@ -120,6 +120,15 @@ func TestAGRPCStatusInTheHostsWords(t *testing.T) {
 	}
 }
 
+func TestArgumentsThatAreLargerThanAMessageAreNotSent(t *testing.T) {
+	in := moored(t, streams(only(textOf("x"))))
+	out, err := in.Run(t.Context(), attempt(t, "get", `{"a":"`+strings.Repeat("x", MaxMessage)+`"}`))
+	if e := failure(t, out, err); e.Kind != tool.ArgsInvalid || e.Code != "args_too_large" || e.Sent {
+		t.Errorf("%+v", e)
+	}
+	result(t, in, attempt(t, "get", `{}`))
+}
+
 func TestAMessageThatIsTooLargeSaysSo(t *testing.T) {
 	in := moored(t, streams(only(textOf(strings.Repeat("x", MaxMessage)))))
 	out, err := in.Run(t.Context(), attempt(t, "get", `{}`))
