@@ -57,14 +57,14 @@ func newFleet(t *testing.T, size int) *fleet {
 // expectAll: each adapter has its process, and nothing else is there.
 func (f *fleet) expectAll() {
 	f.t.Helper()
-	f.expectChildren(f.plugins, map[string]int{"echo": f.size, ".sleep": f.size / 2})
+	f.expectChildren(f.plugins, f.size, map[string]int{"echo": f.size, ".sleep": f.size / 2})
 }
 
 // living are the processes of the adapters at this moment.
 func (f *fleet) living() []int {
 	var pids []int
 	for _, c := range f.children(f.plugins) {
-		if c.parent == f.cmd.Process.Pid && c.exe == filepath.Join(f.plugins, "echo") {
+		if c.exe == filepath.Join(f.plugins, "echo") {
 			pids = append(pids, c.pid)
 		}
 	}

@@ -42,7 +42,7 @@ func sizesPass(t *testing.T, call called, largest int) {
 		case a.err != nil:
 			t.Fatalf("arguments of %d bytes: %v", n, a.err)
 		case n >= largest: // with what is around the text, it is beyond
-			if !(a.status == http.StatusRequestEntityTooLarge && a.code == `"body-too-large"` || a.kind == "rpc_error") {
+			if (a.status != http.StatusRequestEntityTooLarge || a.code != `"body-too-large"`) && a.kind != "rpc_error" {
 				t.Errorf("arguments of %d bytes, of which %d may come: %v", n, largest, a)
 			}
 		case n >= maxMessage:
@@ -76,14 +76,14 @@ func sizesPass(t *testing.T, call called, largest int) {
 }
 
 func TestUnderStressArgumentsAndResultsOfEachSizeAreServedOrRefusedOverHTTP(t *testing.T) {
-	for name, largest := range map[string]int{"": maxBody, "max_body: 32MiB, ": 32 * mib} {
-		dir, plugins := workspace(t, fmt.Sprintf("http: {%slisten: %q}\n", name, freePort(t)))
+	for largest, key := range map[int]string{maxBody: "", 32 * mib: "max_body: 32MiB,"} {
+		dir, plugins := workspace(t, fmt.Sprintf("http: {%s listen: %q}\n", key, freePort(t)))
 		install(t, "echo", plugins)
 		h := serve(t, dir)
 		pid := h.adapters()["echo"].PID
 		c := h.caller()
-		t.Run(name+"2026-07-28", func(t *testing.T) { sizesPass(t, c.call, largest) })
-		t.Run(name+"2025-06-18", func(t *testing.T) { sizesPass(t, c.callOld, largest) })
+		t.Run(key+"2026-07-28", func(t *testing.T) { sizesPass(t, c.call, largest) })
+		t.Run(key+"2025-06-18", func(t *testing.T) { sizesPass(t, c.callOld, largest) })
 		if a := h.adapters()["echo"]; a.PID != pid {
 			t.Errorf("the adapter is another one now: %+v", a)
 		}

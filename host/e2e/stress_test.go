@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -204,15 +205,21 @@ func (h *host) children(dir string) []child {
 }
 
 // expectChildren waits until there is, of each executable beneath dir, as many
-// processes as there should be, and no other child of the host's, also no
-// zombie. exes are paths beneath dir.
-func (h *host) expectChildren(dir string, exes map[string]int) {
+// processes as there should be, one guardian for each adapter, and no other
+// child of the host's, also no zombie. exes are paths beneath dir.
+func (h *host) expectChildren(dir string, adapters int, exes map[string]int) {
 	h.t.Helper()
+	const guardian = "guardian"
+	exes = maps.Clone(exes)
+	exes[guardian] = adapters
 	eventually(h.t, "no process too many, no zombie", func() error {
 		all, count := h.children(dir), map[string]int{}
 		for _, c := range all {
-			name, err := filepath.Rel(dir, c.exe)
-			if c.state == 'Z' || err != nil || exes[name] == 0 {
+			name := strings.TrimPrefix(c.exe, dir+"/")
+			if c.exe == toolwharf {
+				name = guardian
+			}
+			if c.state == 'Z' || exes[name] == 0 {
 				return fmt.Errorf("there is %+v", c)
 			}
 			count[name]++

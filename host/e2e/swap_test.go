@@ -52,7 +52,7 @@ func TestUnderStressSwapsFailNoCall(t *testing.T) {
 	}
 	f := &fleet{host: serve(t, dir), size: adapters, plugins: plugins, file: filepath.Join(dir, "calls"), tally: newTally()}
 	f.caller = f.host.caller()
-	f.expectChildren(plugins, exes)
+	f.expectChildren(plugins, adapters, exes)
 
 	process := func(i int) int {
 		a := f.caller.call(t.Context(), fmt.Sprintf("a%d_count", i), `{}`)
@@ -91,7 +91,7 @@ func TestUnderStressSwapsFailNoCall(t *testing.T) {
 	}
 	f.expectRight()
 	f.expectOnce()
-	f.expectChildren(plugins, exes)
+	f.expectChildren(plugins, adapters, exes)
 	if n := strings.Count(f.stderr.String(), `"adapter is ready"`); n != adapters*(1+swaps) {
 		t.Errorf("%d processes were started, there were %d swaps", n, adapters*swaps)
 	}
