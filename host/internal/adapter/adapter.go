@@ -144,6 +144,10 @@ type Instance interface {
 type Catalog struct {
 	// Tools have no public name yet, and are not sealed.
 	Tools []tool.Spec
+	// Families are resources whose URI is a template.
+	Resources, Families []tool.Resource
+	// Prompts have their declared name.
+	Prompts []tool.Prompt
 	// Notes are remarks for the operator.
 	Notes []string
 }

@@ -26,39 +26,57 @@ const (
 )
 
 // Offers makes a catalogue fit for the registry: public names, sealed specs,
-// compiled schemas. A tool that is at fault is left out and named in notes; it
-// costs the others nothing. origin is Desired.Origin.
+// compiled schemas. What is at fault is left out and named in notes; it costs the
+// others nothing. origin is Desired.Origin.
 func Offers(d *Desired, c Catalog, origin tool.Digest) (offers []*registry.Offer, notes []string) {
-	taken := map[string]string{}
-	for i := range c.Tools {
-		if len(offers) == MaxTools {
-			notes = append(notes, fmt.Sprintf("%d tools left out: one adapter may have %d", len(c.Tools)-i, MaxTools))
-			break
+	l := &list{taken: map[string]string{}, desired: d, origin: origin}
+	each(l, "tool", MaxTools, c.Tools, func(s tool.Spec) string { return s.Declared }, offer)
+	each(l, "resource", MaxResources, c.Resources, uriOf, resource)
+	each(l, "resource template", MaxFamilies, c.Families, uriOf, family)
+	each(l, "prompt", MaxPrompts, c.Prompts, func(p tool.Prompt) string { return p.Name }, prompt)
+	return l.offers, append(l.notes, c.Notes...)
+}
+
+// list collects what is offered and notes what is not.
+type list struct {
+	desired *Desired
+	origin  tool.Digest
+	taken   map[string]string // what was declared, by public name
+	offers  []*registry.Offer
+	notes   []string
+}
+
+// each adds what an adapter declares of one kind.
+func each[T any](l *list, kind string, most int, declared []T, name func(T) string, fit func(*Desired, T) (*registry.Offer, error)) {
+	for i, item := range declared {
+		if i == most {
+			l.notes = append(l.notes, fmt.Sprintf("%d %ss left out: one adapter may have %d", len(declared)-i, kind, most))
+			return
 		}
-		o, err := offer(d, c.Tools[i])
+		o, err := fit(l.desired, item)
 		if err != nil {
-			notes = append(notes, fmt.Sprintf("tool %.128q left out: %v", c.Tools[i].Declared, err))
+			l.notes = append(l.notes, fmt.Sprintf("%s %.128q left out: %v", kind, name(item), err))
 			continue
 		}
-		if first, dup := taken[o.Spec.Name]; dup {
-			notes = append(notes, fmt.Sprintf("tool %q left out: its public name %s is that of %q", o.Spec.Declared, o.Spec.Name, first))
+		if first, dup := l.taken[o.Spec.Name]; dup {
+			l.notes = append(l.notes, fmt.Sprintf("%s %.128q left out: its public name %.160s is that of %.128q", kind, name(item), o.Spec.Name, first))
 			continue
 		}
-		taken[o.Spec.Name] = o.Spec.Declared
-		o.Origin, o.MayAsk = origin, d.MayAsk
-		offers = append(offers, o)
+		l.taken[o.Spec.Name] = name(item)
+		o.Origin, o.MayAsk = l.origin, l.desired.MayAsk
+		o.Limits = registry.Limits{Timeout: l.desired.Limits.Timeout, MaxInFlight: l.desired.Limits.MaxInFlight}
+		l.offers = append(l.offers, o)
 	}
-	return offers, append(notes, c.Notes...)
 }
 
 func offer(d *Desired, spec tool.Spec) (*registry.Offer, error) {
 	if !declaredName.MatchString(spec.Declared) {
 		return nil, fmt.Errorf("a tool's name has 1 to 128 of A-Z a-z 0-9 _ . -")
 	}
-	if len(spec.Title) > maxTitle || len(spec.Description) > maxDescription {
-		return nil, fmt.Errorf("its title or description is longer than %d or %d bytes", maxTitle, maxDescription)
+	if err := wordy(spec.Title, spec.Description); err != nil {
+		return nil, err
 	}
-	o := &registry.Offer{Limits: registry.Limits{Timeout: d.Limits.Timeout, MaxInFlight: d.Limits.MaxInFlight}}
+	o := &registry.Offer{}
 	var err error
 	if o.Input, err = schema.Compile(spec.Input, schema.Input); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)

@@ -5,10 +5,11 @@ package config
 
 import (
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
 // maxDuration bounds every duration: beyond a year it is a slip of the pen.
@@ -79,7 +80,7 @@ func (c checker) rules() {
 				verbs++
 			}
 			for _, glob := range globs {
-				if _, err := path.Match(glob, ""); err != nil || glob == "" {
+				if glob == "" || !doublestar.ValidatePattern(glob) {
 					c.refuse([]string{"rules", itoa(i)}, "", "has %q, which is no glob and would match nothing", glob)
 				}
 			}

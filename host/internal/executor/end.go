@@ -41,6 +41,9 @@ func (x *Executor) end(ctx context.Context, c *tool.Case, row ledger.Row, out to
 	describe(&row, out, err)
 	if x.Redactor != nil {
 		row.Detail = x.Redactor.Text(row.Adapter, row.Detail)
+		if c.Op == tool.OpResource { // a URI is the caller's word
+			row.Tool = x.Redactor.Text(row.Adapter, row.Tool)
+		}
 	}
 	behind := row.Outcome != ledger.Pending && row.Approval == "" && (row.Attempt == 0 || row.Effects == tool.ReadOnly)
 	failure := x.Journal.End(context.WithoutCancel(ctx), Record{Row: row, Behind: behind})

@@ -141,12 +141,27 @@ func New(c Config) *Executor {
 // call on.
 func (x *Executor) SetPolicy(p *Policy) { x.policy.Store(p) }
 
-// UnknownError is a call of a tool that is not there, or that the caller may
-// not see: the two look the same.
-type UnknownError struct{ Name string }
+// UnknownError is a call of a tool, resource or prompt that is not there, or that
+// the caller may not see: the two look the same.
+type UnknownError struct {
+	Op   tool.Op
+	Name string
+}
 
 // Error says it as MCP clients see it.
-func (e *UnknownError) Error() string { return fmt.Sprintf("unknown tool %q", e.Name) }
+func (e *UnknownError) Error() string {
+	what := "tool"
+	switch e.Op {
+	case tool.OpResource:
+		what = "resource"
+	case tool.OpPrompt:
+		what = "prompt"
+	case tool.OpCompletion:
+		what = "reference"
+	case tool.OpTool:
+	}
+	return fmt.Sprintf("unknown %s %q", what, e.Name)
+}
 
 // Do runs one call. The error is an *UnknownError, ErrInvalidState or an
 // *tool.Error.
@@ -160,9 +175,9 @@ func (x *Executor) Do(ctx context.Context, call *tool.Call) (tool.Outcome, error
 
 // pass is one way through everything.
 func (x *Executor) pass(ctx context.Context, call *tool.Call) (tool.Outcome, error) {
-	entry, release, ok := x.Registry.Acquire(call.Name)
+	entry, release, ok := x.acquire(call)
 	if !ok {
-		return nil, &UnknownError{call.Name}
+		return nil, &UnknownError{call.Op, call.Name}
 	}
 	defer release()
 	c := newCase(call, entry.Offer)
@@ -181,15 +196,35 @@ func (x *Executor) pass(ctx context.Context, call *tool.Call) (tool.Outcome, err
 // Reject records a call that a face refused before it was one, because its
 // arguments are not JSON, and returns what the client is to be told.
 func (x *Executor) Reject(ctx context.Context, call *tool.Call, err *tool.Error) error {
-	entry, release, ok := x.Registry.Acquire(call.Name)
+	entry, release, ok := x.acquire(call)
 	if !ok {
-		return &UnknownError{call.Name}
+		return &UnknownError{call.Op, call.Name}
 	}
 	defer release()
 	c := newCase(call, entry.Offer)
 	row := x.row(c)
 	row.Gate = gateDoor
 	return x.end(ctx, c, row, nil, err)
+}
+
+// acquire finds what a call is about and holds its runner.
+func (x *Executor) acquire(call *tool.Call) (e registry.Entry, release func(), ok bool) {
+	if e, release, ok = x.Registry.Acquire(call.PublicName()); !ok {
+		return e, nil, false
+	}
+	family := e.Family != nil && e.Spec.Name == tool.ResourceName(e.Spec.Declared) // itself, not a member
+	switch {
+	case !e.Spec.Serves(call.Op), call.Op == tool.OpResource && family:
+		release()
+		return e, nil, false
+	case call.Op != tool.OpCompletion:
+	case e.Prompt == nil && !family:
+		release()
+		return e, nil, false
+	default:
+		e.Offer = completing(e.Offer)
+	}
+	return e, release, true
 }
 
 func newCase(call *tool.Call, offer *registry.Offer) *tool.Case {

@@ -35,9 +35,9 @@ type Step struct {
 // Explain asks the gates about a call and sends nothing. The error is an
 // *UnknownError.
 func (x *Executor) Explain(ctx context.Context, call *tool.Call) (*Explanation, error) {
-	entry, release, ok := x.Registry.Acquire(call.Name)
+	entry, release, ok := x.acquire(call)
 	if !ok {
-		return nil, &UnknownError{call.Name}
+		return nil, &UnknownError{call.Op, call.Name}
 	}
 	defer release()
 	c := newCase(call, entry.Offer)

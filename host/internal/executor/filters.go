@@ -51,10 +51,15 @@ func (f capResult) Apply(_ context.Context, c *tool.Case, r *tool.Result) error 
 	if f.max <= 0 {
 		return nil
 	}
-	left := f.max - len(r.Structured)
+	left := f.max - len(r.Structured) - len(r.Description)
+	if r.Completion != nil {
+		for _, v := range r.Completion.Values {
+			left -= len(v)
+		}
+	}
 	if left < 0 {
 		return tool.Errorf(tool.ResultTooLarge, "result_too_large",
-			"the result of %s has %d bytes, at most %d are given; ask for less", c.Spec.Name, len(r.Structured), f.max)
+			"the result of %s has %d bytes, at most %d are given; ask for less", c.Spec.Name, f.max-left, f.max)
 	}
 	for i, block := range r.Content {
 		if t, isText := block.(*tool.Text); isText && len(t.Text) > left && left >= 0 {

@@ -29,7 +29,15 @@ func (r *Redactor) Result(adapter string, res *tool.Result) {
 	if m == nil || res == nil {
 		return
 	}
-	res.Structured, res.Meta = m.json(res.Structured), m.json(res.Meta)
+	res.Structured, res.Meta, res.Description = m.json(res.Structured), m.json(res.Meta), m.text(res.Description)
+	if res.Completion != nil {
+		clean := *res.Completion
+		clean.Values = slices.Clone(clean.Values)
+		for i := range clean.Values {
+			clean.Values[i] = m.text(clean.Values[i])
+		}
+		res.Completion = &clean
+	}
 	fresh := false
 	for i, block := range res.Content {
 		clean := m.block(block)

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -22,11 +23,17 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
-// Offer is one tool that an adapter offers: its spec, sealed, and the compiled
-// schemas of the spec. Output is nil without an output schema.
+// Offer is one tool, resource, family of resources or prompt that an adapter
+// offers: its spec, sealed, and the compiled schemas of the spec. Output is nil
+// without an output schema.
 type Offer struct {
 	Spec          tool.Spec
 	Input, Output *schema.Schema
+	// Resource, with Family for a family, and Prompt are what clients see of
+	// what is no tool. Family matches the URIs of its members.
+	Resource *tool.Resource
+	Family   *regexp.Regexp
+	Prompt   *tool.Prompt
 	// Alias is the full name where the public name had to be changed; it can
 	// be called, but rules, limits, cache and approvals see the public name.
 	Alias string
@@ -59,11 +66,14 @@ type Entry struct {
 type Snapshot struct {
 	// Version grows with every change.
 	Version uint64
-	// Offers are sorted by public name.
-	Offers []*Offer
+	// Offers are tools. All are sorted by public name, which for resources and
+	// families is by URI.
+	Offers, Resources, Templates, Prompts []*Offer
 
 	byName map[string]slot
 	moored map[string]mooring
+	// families are in the order in which they are asked about a URI.
+	families []slot
 }
 
 // slot is where a name leads.
@@ -104,10 +114,17 @@ type CollisionError struct{ Name, Incumbent, Newcomer string }
 // Error names both owners.
 func (e *CollisionError) Error() string {
 	if e.Incumbent == e.Newcomer {
-		return fmt.Sprintf("adapter %s declares two tools whose public name is %s", e.Newcomer, e.Name)
+		return fmt.Sprintf("adapter %s declares two %ss whose public name is %s", e.Newcomer, e.kind(), e.Name)
 	}
-	return fmt.Sprintf("tool %s of adapter %s collides with that of adapter %s; give one of them another prefix",
-		e.Name, e.Newcomer, e.Incumbent)
+	return fmt.Sprintf("%s %s of adapter %s collides with that of adapter %s; give one of them another prefix",
+		e.kind(), e.Name, e.Newcomer, e.Incumbent)
+}
+
+func (e *CollisionError) kind() string {
+	if tool.OfAnotherKind(e.Name) {
+		return "prompt"
+	}
+	return "tool"
 }
 
 // Replace puts offers and their runner in the place of everything that the
@@ -135,7 +152,7 @@ func (r *Registry) Replace(adapter string, runner tool.Runner, offers []*Offer) 
 		}
 		moored[adapter] = mooring{b, offers}
 	}
-	r.publish(&Snapshot{Version: old.Version + 1, moored: moored})
+	r.publish(&Snapshot{Version: old.Version + 1, moored: moored}, old)
 	if !was || same {
 		return closed(), nil
 	}
@@ -143,23 +160,62 @@ func (r *Registry) Replace(adapter string, runner tool.Runner, offers []*Offer) 
 }
 
 // publish fills in what is derived and makes the snapshot the current one.
-func (r *Registry) publish(s *Snapshot) {
+func (r *Registry) publish(s, old *Snapshot) {
 	s.byName = map[string]slot{}
-	for _, m := range s.moored {
-		for _, o := range m.offers {
-			s.Offers = append(s.Offers, o)
-			s.byName[o.Spec.Name] = slot{o, m.berth}
+	for _, name := range slices.Sorted(maps.Keys(s.moored)) {
+		for _, o := range s.moored[name].offers {
+			s.add(o, s.moored[name].berth, old)
 		}
 	}
-	slices.SortFunc(s.Offers, func(a, b *Offer) int { return strings.Compare(a.Spec.Name, b.Spec.Name) })
+	for _, list := range [][]*Offer{s.Offers, s.Resources, s.Templates, s.Prompts} {
+		slices.SortFunc(list, func(a, b *Offer) int { return strings.Compare(a.Spec.Name, b.Spec.Name) })
+	}
 	for _, o := range s.Offers { // a name proper goes before an alias, and the first alias before later ones
-		if _, taken := s.byName[o.Alias]; o.Alias != "" && !taken {
+		if _, taken := s.byName[o.Alias]; o.Alias != "" && !taken && !tool.OfAnotherKind(o.Alias) {
 			s.byName[o.Alias] = slot{o, s.moored[o.Spec.Adapter].berth}
 		}
 	}
+	s.orderFamilies()
 	r.current.Store(s)
 	fresh := make(chan struct{})
 	close(*r.changed.Swap(&fresh))
+}
+
+// add puts an offer where it is found. A URI cannot be given a prefix, so two
+// adapters may declare the same: the one that had it before keeps it.
+func (s *Snapshot) add(o *Offer, b *berth, old *Snapshot) {
+	name := o.Spec.Name
+	if first, taken := s.byName[name]; taken {
+		before, was := old.byName[name]
+		if !was || before.offer.Spec.Adapter != o.Spec.Adapter {
+			return
+		}
+		drop := func(list []*Offer) []*Offer {
+			return slices.DeleteFunc(list, func(x *Offer) bool { return x == first.offer })
+		}
+		s.Resources, s.Templates = drop(s.Resources), drop(s.Templates)
+	}
+	s.byName[name] = slot{o, b}
+	switch {
+	case o.Family != nil:
+		s.Templates = append(s.Templates, o)
+	case o.Resource != nil:
+		s.Resources = append(s.Resources, o)
+	case o.Prompt != nil:
+		s.Prompts = append(s.Prompts, o)
+	default:
+		s.Offers = append(s.Offers, o)
+	}
+}
+
+// Shadowed returns the public names of what an adapter declares and another has.
+func (s *Snapshot) Shadowed(adapter string) (names []string) {
+	for _, o := range s.moored[adapter].offers {
+		if s.byName[o.Spec.Name].offer != o {
+			names = append(names, o.Spec.Name)
+		}
+	}
+	return names
 }
 
 func closed() <-chan struct{} {
@@ -178,6 +234,9 @@ func collisions(old *Snapshot, adapter string, offers []*Offer) error {
 			continue
 		}
 		mine[name] = true
+		if o.Resource != nil {
+			continue // see Snapshot.add
+		}
 		if s, ok := old.byName[name]; ok && s.offer.Spec.Name == name && s.offer.Spec.Adapter != adapter {
 			errs = append(errs, &CollisionError{name, s.offer.Spec.Adapter, adapter})
 		}
@@ -185,11 +244,12 @@ func collisions(old *Snapshot, adapter string, offers []*Offer) error {
 	return errors.Join(errs...)
 }
 
-// Acquire finds a tool by its public name or its alias and holds its runner
-// until release is called, once.
+// Acquire finds what has a public name, or a tool by its alias, and holds its
+// runner until release is called, once. A resource that is not declared by itself
+// is found in a family; the entry is then of that resource.
 func (r *Registry) Acquire(name string) (e Entry, release func(), ok bool) {
 	for {
-		s, found := r.current.Load().byName[name]
+		s, found := r.current.Load().lookup(name)
 		if !found {
 			return Entry{}, nil, false
 		}
@@ -200,9 +260,9 @@ func (r *Registry) Acquire(name string) (e Entry, release func(), ok bool) {
 	}
 }
 
-// Find returns a tool by its public name or its alias without holding it.
+// Find returns what has a public name or an alias without holding it.
 func (s *Snapshot) Find(name string) (*Offer, bool) {
-	found, ok := s.byName[name]
+	found, ok := s.lookup(name)
 	return found.offer, ok
 }
 

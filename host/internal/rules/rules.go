@@ -8,7 +8,6 @@ package rules
 import (
 	"context"
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -30,7 +29,7 @@ const (
 // Rule is one line of policy.
 type Rule struct {
 	Verb Verb
-	// Names are globs of public names (path.Match; names have no slash).
+	// Names are globs of public names; see Matches.
 	Names []string
 	// Line is where it stands in the operator's file, 0 if nowhere.
 	Line int
@@ -70,14 +69,6 @@ func New(list []Rule, d Defaults) (*Rules, error) {
 	return &Rules{rules: list, defaults: d}, nil
 }
 
-// CheckGlob reports a glob that could match nothing, or is none.
-func CheckGlob(glob string) error {
-	if _, err := path.Match(glob, ""); err != nil || glob == "" {
-		return fmt.Errorf("%q is no glob", glob)
-	}
-	return nil
-}
-
 // Name returns "rules".
 func (*Rules) Name() string { return "rules" }
 
@@ -98,7 +89,7 @@ func (p *Rules) Judge(_ context.Context, c *tool.Case) (tool.Verdict, error) {
 func (p *Rules) Verb(s *tool.Spec) (Verb, string) {
 	for _, r := range p.rules {
 		for _, glob := range r.Names {
-			if ok, _ := path.Match(glob, s.Name); ok {
+			if Matches(glob, s.Name) {
 				return r.Verb, fmt.Sprintf("rule on line %d: %s %s", r.Line, r.Verb, glob)
 			}
 		}

@@ -38,7 +38,9 @@ type Client struct {
 // Call is what a face knows of one call. It is immutable.
 type Call struct {
 	Op Op
-	// Name is the public name, an alias, or a URI.
+	// Name is the public name or an alias of a tool, the public name of a prompt
+	// without its kind, a resource's URI, or, of a completion, the PromptName
+	// or ResourceName of what it belongs to.
 	Name string
 	Args JSON
 	// Principal is proven by the face.
@@ -50,6 +52,8 @@ type Call struct {
 	// gets no keys.
 	Resumable bool
 	Client    Client
+	// Trace is the client's trace context, for the adapter.
+	Trace Trace
 	// Answers and State belong to an earlier round of the same call.
 	Answers map[string]json.RawMessage
 	State   []byte
@@ -57,6 +61,10 @@ type Call struct {
 	// is called from one goroutine at a time and must not block.
 	Events func(Event)
 }
+
+// Trace is a trace context (W3C Trace Context and Baggage), as the client sent
+// it. Empty: none.
+type Trace struct{ Parent, State, Baggage string }
 
 // Attempt is one try to run a call, as an adapter sees it.
 type Attempt struct {

@@ -15,6 +15,12 @@ type Result struct {
 	// Content is for the model. Empty, with Structured: faces give the
 	// structured content as one text block.
 	Content []Content
+	// Roles are those of a prompt's messages, one for each block of Content:
+	// "user" or "assistant". Description says what the prompt is for.
+	Roles       []string
+	Description string
+	// Completion is what a completion proposes, nil for any other call.
+	Completion *Completion
 	// Structured is any JSON value, nil if absent.
 	Structured json.RawMessage
 	// Meta is one JSON object for the client, nil if absent.

@@ -44,9 +44,11 @@ const (
 	TaskRequired TaskSupport = "required"
 )
 
-// Spec is a tool's full description. It is immutable once it is in the
-// registry.
+// Spec is a tool's full description, or what policy knows of a resource, a family
+// of them, or a prompt. It is immutable once it is in the registry.
 type Spec struct {
+	// Op is what it is called by; unset is OpTool.
+	Op Op
 	// Name is the public name: what clients call and rules match.
 	Name string
 	// Adapter is the adapter that declares the tool, Declared its name there.
@@ -84,6 +86,15 @@ type Icon struct {
 	MIMEType string   `json:"mimeType,omitempty"`
 	Sizes    []string `json:"sizes,omitempty"`
 	Theme    string   `json:"theme,omitempty"`
+}
+
+// Serves reports whether this is what an operation is about.
+func (s *Spec) Serves(op Op) bool {
+	own := s.Op
+	if own == "" {
+		own = OpTool
+	}
+	return op == own || op == OpCompletion && own != OpTool
 }
 
 // NeedsApproval reports whether, without any rule, a person must approve each
@@ -140,5 +151,8 @@ func (s *Spec) Seal() {
 	field(s.Meta)
 	text(string(s.Task))
 	field(s.Needs)
+	if !s.Serves(OpTool) {
+		text(string(s.Op))
+	}
 	s.Digest = DigestOf(b.Bytes())
 }

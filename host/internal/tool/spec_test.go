@@ -15,7 +15,7 @@ import (
 func full() tool.Spec {
 	yes := true
 	return tool.Spec{
-		Name: "a_b", Adapter: "a", Declared: "b", Title: "T", Description: "D",
+		Op: tool.OpPrompt, Name: "a_b", Adapter: "a", Declared: "b", Title: "T", Description: "D",
 		Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"array"}`),
 		Effects: tool.Additive, Idempotent: true, Confirm: &yes, Lenient: true, OpenWorld: &yes,
 		Tags: []string{"x", "y"}, Icons: []tool.Icon{{Src: "s", MIMEType: "m", Sizes: []string{"1x1"}, Theme: "dark"}},

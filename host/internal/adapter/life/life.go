@@ -20,8 +20,9 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
-// Registry is where an adapter's tools are offered.
+// Registry is where what an adapter has is offered.
 type Registry interface {
+	Snapshot() *registry.Snapshot
 	Replace(adapter string, runner tool.Runner, offers []*registry.Offer) (<-chan struct{}, error)
 }
 

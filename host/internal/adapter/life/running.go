@@ -6,6 +6,7 @@ package life
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -31,8 +32,8 @@ type running struct {
 	updates  chan update
 	cancel   context.CancelFunc // ends the watch
 	since    time.Time
-	specs    map[string]tool.Digest // by public name; guarded by life.mu
-	retired  <-chan struct{}        // of what it replaced
+	specs    map[tool.Digest]bool // of what it offers; guarded by life.mu
+	retired  <-chan struct{}      // of what it replaced
 	// guests are calls that came over from a dead instance: what they hold in
 	// the registry is that one, and not this. One is added only while this is
 	// life.current, with life.mu held.
@@ -96,7 +97,7 @@ func (l *Life) succeed(s started, old *running) error {
 		return err
 	}
 	l.config.Log.Info("adapter is ready", "adapter", l.config.Name, "plugin", s.desired.Program.Plugin,
-		"pid", s.instance.About().PID, "tools", len(s.specs), "took", time.Since(s.began).Round(time.Millisecond))
+		"pid", s.instance.About().PID, "offers", len(s.specs), "took", time.Since(s.began).Round(time.Millisecond))
 	if old != nil {
 		l.retire(old, s.retired)
 	}
@@ -157,9 +158,13 @@ func (r *running) first(ctx context.Context) (adapter.Catalog, error) {
 // offer puts a catalogue into the registry.
 func (l *Life) offer(r *running, c adapter.Catalog) error {
 	offers, notes := adapter.Offers(r.desired, c, r.desired.Origin(l.config.Key, r.instance.About().Program))
-	specs := make(map[string]tool.Digest, len(offers))
+	specs := make(map[tool.Digest]bool, len(offers))
+	tools := 0
 	for _, o := range offers {
-		specs[o.Spec.Name] = o.Spec.Digest
+		specs[o.Spec.Digest] = true
+		if o.Spec.Serves(tool.OpTool) {
+			tools++
+		}
 	}
 	// Calls that were waiting are let go only when they can find it.
 	retired, err := l.config.Registry.Replace(l.config.Name, r, offers)
@@ -169,13 +174,16 @@ func (l *Life) offer(r *running, c adapter.Catalog) error {
 		}
 		return err
 	}
+	for _, name := range l.config.Registry.Snapshot().Shadowed(l.config.Name) {
+		notes = append(notes, fmt.Sprintf("%s is left out: another adapter has it", name))
+	}
 	for _, n := range notes {
 		l.config.Log.Warn("adapter's catalogue", "adapter", l.config.Name, "note", n)
 	}
 	about := r.instance.About()
 	l.update(func(s *adapter.Status) {
 		r.specs, r.retired, l.current = specs, retired, r
-		s.State, s.Tools, s.Cause, s.Retry, s.Tried = adapter.Ready, len(offers), "", nil, true
+		s.State, s.Tools, s.Cause, s.Retry, s.Tried = adapter.Ready, tools, "", nil, true
 		s.PID, s.Version = about.PID, about.Version
 		s.Notes = append(append([]string(nil), about.Notes...), notes...)
 	})

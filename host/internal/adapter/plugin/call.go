@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"io"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -23,28 +23,16 @@ import (
 // result that is given to a client, so that the executor's cap speaks first.
 const maxParts = 2 * MaxMessage
 
-// Run calls one tool.
+// Run calls one tool, reads one resource, makes one prompt or completes a value.
 func (in *instance) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, error) {
-	if a.Op != tool.OpTool {
-		return nil, tool.Failed("unsupported", fmt.Errorf("plugins serve no %s calls yet", a.Op))
-	}
 	select {
 	case <-in.process.Done():
 		return nil, in.unavailable(false, errors.New("the process has ended"))
 	default:
 	}
-	ctx, cancel := context.WithCancel(ctx) // ends the stream on every way out
+	ctx, cancel := context.WithCancel(traced(ctx, a.Trace)) // ends the stream on every way out
 	defer cancel()
-	r := request(a)
-	if proto.Size(r) > MaxMessage { // gRPC would say the same as of an answer that is too large
-		return nil, tool.Errorf(tool.ArgsInvalid, "args_too_large",
-			"the arguments of this call are larger than the %d bytes that an adapter takes; send less", MaxMessage)
-	}
-	stream, err := pluginv1.NewToolServiceClient(in.conn).CallTool(ctx, r)
-	if err != nil {
-		return nil, in.callError(ctx, err)
-	}
-	out, err := in.receive(stream, a)
+	out, err := in.dispatch(ctx, a)
 	if err != nil {
 		if said, ok := errors.AsType[*tool.Error](err); ok {
 			return nil, said
@@ -54,9 +42,89 @@ func (in *instance) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, err
 	return out, nil
 }
 
-// receive reads the stream up to its one end.
-func (in *instance) receive(stream grpc.ServerStreamingClient[pluginv1.CallToolResponse], a *tool.Attempt) (tool.Outcome, error) {
-	var parts assembly
+func (in *instance) dispatch(ctx context.Context, a *tool.Attempt) (tool.Outcome, error) {
+	switch a.Op {
+	case tool.OpTool:
+		r := request(a)
+		if err := fits(r); err != nil {
+			return nil, err
+		}
+		stream, err := pluginv1.NewToolServiceClient(in.conn).CallTool(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return receive(stream, a, new(assembly))
+	case tool.OpResource:
+		stream, err := pluginv1.NewResourceServiceClient(in.conn).ReadResource(ctx, readRequest(a))
+		if err != nil {
+			return nil, err
+		}
+		return receive(stream, a, new(reading))
+	case tool.OpPrompt:
+		r, err := promptRequest(a)
+		if err == nil {
+			err = fits(r)
+		}
+		if err != nil {
+			return nil, err
+		}
+		stream, err := pluginv1.NewPromptServiceClient(in.conn).GetPrompt(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return receive(stream, a, prompting{})
+	case tool.OpCompletion:
+		r, err := completeRequest(a)
+		if err != nil {
+			return nil, err
+		}
+		done, err := pluginv1.NewCompletionServiceClient(in.conn).Complete(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return completion(done), nil
+	default:
+		return nil, tool.Failed("unsupported", fmt.Errorf("plugins serve no %s calls", a.Op))
+	}
+}
+
+// fits reports arguments that are too large for a message; gRPC would say the same
+// as of an answer that is.
+func fits(r proto.Message) error {
+	if proto.Size(r) > MaxMessage {
+		return tool.Errorf(tool.ArgsInvalid, "args_too_large",
+			"the arguments of this call are larger than the %d bytes that an adapter takes; send less", MaxMessage)
+	}
+	return nil
+}
+
+// traced carries the client's trace context to the plugin (W3C Trace Context).
+func traced(ctx context.Context, t tool.Trace) context.Context {
+	for _, pair := range [][2]string{{"traceparent", t.Parent}, {"tracestate", t.State}, {"baggage", t.Baggage}} {
+		if pair[1] != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, pair[0], pair[1])
+		}
+	}
+	return ctx
+}
+
+// message is what the streams of calls have in common.
+type message interface {
+	GetProgress() *pluginv1.Progress
+	GetLog() *pluginv1.LogMessage
+	GetInputRequired() *pluginv1.InputRequired
+	GetError() *pluginv1.CallError
+	GetProtocolError() *pluginv1.ProtocolError
+}
+
+// collector makes one result of what a stream says beside that. A message that it
+// takes is one of its own; the last of them has the result.
+type collector[M message] interface {
+	take(M) (out *tool.Result, taken bool, err error)
+}
+
+// receive reads a stream up to its one end.
+func receive[M message](stream interface{ Recv() (M, error) }, a *tool.Attempt, c collector[M]) (tool.Outcome, error) {
 	for {
 		m, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -65,33 +133,44 @@ func (in *instance) receive(stream grpc.ServerStreamingClient[pluginv1.CallToolR
 		if err != nil {
 			return nil, err
 		}
-		switch m := m.GetMessage().(type) {
-		case *pluginv1.CallToolResponse_Progress:
-			if done := m.Progress.GetProgress(); a.Events != nil && number(&done) != nil {
-				a.Events(&tool.Progress{
-					Progress: done, Total: number(m.Progress.Total), //nolint:protogetter // presence matters
-					Message: bounded(m.Progress.GetMessage()),
-				})
-			}
-		case *pluginv1.CallToolResponse_Log:
-			if a.Events != nil && json.Valid(m.Log.GetData()) {
-				a.Events(&tool.Log{Level: level(m.Log.GetLevel()), Logger: bounded(m.Log.GetLogger()), Data: m.Log.GetData()})
-			}
-		case *pluginv1.CallToolResponse_Part:
-			if err := parts.add(m.Part); err != nil {
-				return nil, err
-			}
-		case *pluginv1.CallToolResponse_Result:
-			return parts.result(m.Result)
-		case *pluginv1.CallToolResponse_InputRequired:
-			return question(m.InputRequired)
-		case *pluginv1.CallToolResponse_Error:
-			return nil, callError(m.Error)
-		case *pluginv1.CallToolResponse_ProtocolError:
-			return nil, protocolError(m.ProtocolError)
+		if out, taken, err := c.take(m); err != nil {
+			return nil, err
+		} else if out != nil {
+			return out, nil
+		} else if taken {
+			continue
+		}
+		switch {
+		case m.GetProgress() != nil || m.GetLog() != nil:
+			tell(a, m)
+		case m.GetInputRequired() != nil:
+			return question(m.GetInputRequired())
+		case m.GetError() != nil:
+			return nil, callError(m.GetError())
+		case m.GetProtocolError() != nil:
+			return nil, protocolError(m.GetProtocolError())
 		default:
 			return nil, broken(errors.New("a message of an unknown kind"))
 		}
+	}
+}
+
+// tell hands on progress or a log message, if somebody listens.
+func tell(a *tool.Attempt, m message) {
+	if a.Events == nil {
+		return
+	}
+	if p := m.GetProgress(); p != nil {
+		if done := p.GetProgress(); number(&done) != nil {
+			a.Events(&tool.Progress{
+				Progress: done, Total: number(p.Total), //nolint:protogetter // presence matters
+				Message: bounded(p.GetMessage()),
+			})
+		}
+		return
+	}
+	if l := m.GetLog(); json.Valid(l.GetData()) {
+		a.Events(&tool.Log{Level: level(l.GetLevel()), Logger: bounded(l.GetLogger()), Data: l.GetData()})
 	}
 }
 

@@ -11,28 +11,34 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
 )
 
 // request is an attempt as the plugin sees it. The principal is not in it.
 func request(a *tool.Attempt) *pluginv1.CallToolRequest {
-	r := &pluginv1.CallToolRequest{
-		Tool: a.Spec.Declared, Arguments: a.Args.Bytes(), State: a.State,
-		Context: &pluginv1.CallContext{
-			CallId: a.ID, Attempt: int32(a.N), RunId: a.RunID, //nolint:gosec // attempts are few
-			ProtocolVersion: a.Client.Protocol, ClientCapabilities: a.Client.Capabilities,
-			WantsProgress: a.Client.Progress && a.Events != nil, LogLevel: wanted(a.Client.LogLevel),
-		},
+	return &pluginv1.CallToolRequest{
+		Tool: a.Spec.Declared, Arguments: a.Args.Bytes(), State: a.State, Context: callContext(a), Answers: answers(a),
 	}
-	if len(a.Answers) > 0 {
-		r.Answers = make(map[string][]byte, len(a.Answers))
-		for k, v := range a.Answers {
-			r.Answers[k] = v
-		}
+}
+
+func callContext(a *tool.Attempt) *pluginv1.CallContext {
+	return &pluginv1.CallContext{
+		CallId: a.ID, Attempt: int32(a.N), RunId: a.RunID, //nolint:gosec // attempts are few
+		ProtocolVersion: a.Client.Protocol, ClientCapabilities: a.Client.Capabilities,
+		WantsProgress: a.Client.Progress && a.Events != nil, LogLevel: wanted(a.Client.LogLevel),
 	}
-	return r
+}
+
+func answers(a *tool.Attempt) map[string][]byte {
+	if len(a.Answers) == 0 {
+		return nil
+	}
+	out := make(map[string][]byte, len(a.Answers))
+	for k, v := range a.Answers {
+		out[k] = v
+	}
+	return out
 }
 
 var levels = map[pluginv1.LogLevel]string{
@@ -60,30 +66,6 @@ func wanted(name string) pluginv1.LogLevel {
 		}
 	}
 	return pluginv1.LogLevel_LOG_LEVEL_UNSPECIFIED
-}
-
-// catalog is the plugin's catalogue in the host's words. Nothing is judged yet:
-// adapter.Offers does that.
-func catalog(c *pluginv1.Catalog) adapter.Catalog {
-	var out adapter.Catalog
-	for _, t := range c.GetTools() {
-		meta, err := object(t.GetMeta())
-		if err != nil {
-			out.Notes = append(out.Notes, fmt.Sprintf("_meta of tool %.128q left out: %v", t.GetName(), err))
-		}
-		needs, err := object(t.GetRequiredClientCapabilities())
-		if err != nil {
-			out.Notes = append(out.Notes, fmt.Sprintf("required_client_capabilities of tool %.128q left out: %v", t.GetName(), err))
-		}
-		out.Tools = append(out.Tools, tool.Spec{
-			Declared: t.GetName(), Title: t.GetTitle(), Description: t.GetDescription(),
-			Input: t.GetInputSchema(), Output: t.GetOutputSchema(),
-			Effects: effects(t.GetEffects()), Idempotent: t.GetIdempotent(), Confirm: t.Confirm,
-			Lenient: t.GetLenientArgs(), OpenWorld: t.OpenWorld, Tags: t.GetTags(),
-			Icons: icons(t.GetIcons()), Meta: meta, Task: taskSupport(t.GetTaskSupport()), Needs: needs,
-		})
-	}
-	return out
 }
 
 func effects(e pluginv1.Effects) tool.Effects {

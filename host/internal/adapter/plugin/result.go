@@ -28,12 +28,21 @@ type assembly struct {
 // are not for nothing.
 const perPart = 256
 
+func (s *assembly) take(m *pluginv1.CallToolResponse) (out *tool.Result, taken bool, err error) {
+	switch m := m.GetMessage().(type) {
+	case *pluginv1.CallToolResponse_Part:
+		return nil, true, s.add(m.Part)
+	case *pluginv1.CallToolResponse_Result:
+		out, err := s.result(m.Result)
+		return out, true, err
+	default:
+		return nil, false, nil
+	}
+}
+
 func (s *assembly) add(p *pluginv1.ResultPart) error {
 	if s.size += proto.Size(p) + perPart; s.size > maxParts {
-		return &tool.Error{
-			Kind: tool.ResultTooLarge, Code: "result_too_large", Sent: true,
-			Text: fmt.Sprintf("the result is larger than %d bytes; ask for less", maxParts),
-		}
+		return tooLarge()
 	}
 	switch part := p.GetPart().(type) {
 	case *pluginv1.ResultPart_Structured:
@@ -110,30 +119,39 @@ func content(c *pluginv1.Content) (tool.Content, error) {
 			Annotations: notes, Meta: meta,
 		}, nil
 	case *pluginv1.Content_Resource:
-		r := b.Resource
-		inner, err := object(r.GetMeta())
+		out, err := contents(b.Resource)
 		if err != nil {
-			return nil, fmt.Errorf("_meta of an embedded resource: %w", err)
+			return nil, err
 		}
-		if r.GetUri() == "" {
-			return nil, errors.New("an embedded resource without uri")
-		}
-		out := &tool.Embedded{URI: r.GetUri(), MIMEType: r.GetMimeType(), Annotations: notes, Meta: meta, ContentMeta: inner}
-		switch data := r.GetContents().(type) {
-		case *pluginv1.ResourceContents_Text:
-			out.Text = data.Text
-		case *pluginv1.ResourceContents_Blob:
-			out.Blob = data.Blob
-			if out.Blob == nil {
-				out.Blob = []byte{}
-			}
-		default:
-			return nil, errors.New("an embedded resource without content")
-		}
+		out.Annotations, out.Meta = notes, meta
 		return out, nil
 	default:
 		return nil, errors.New("a content block of an unknown kind")
 	}
+}
+
+// contents is a resource with its content.
+func contents(r *pluginv1.ResourceContents) (*tool.Embedded, error) {
+	inner, err := object(r.GetMeta())
+	if err != nil {
+		return nil, fmt.Errorf("_meta of a resource's contents: %w", err)
+	}
+	if r.GetUri() == "" {
+		return nil, errors.New("a resource's contents without uri")
+	}
+	out := &tool.Embedded{URI: r.GetUri(), MIMEType: r.GetMimeType(), ContentMeta: inner}
+	switch data := r.GetContents().(type) {
+	case *pluginv1.ResourceContents_Text:
+		out.Text = data.Text
+	case *pluginv1.ResourceContents_Blob:
+		out.Blob = data.Blob
+		if out.Blob == nil {
+			out.Blob = []byte{}
+		}
+	default:
+		return nil, errors.New("a resource's contents without text or blob")
+	}
+	return out, nil
 }
 
 func blob(kind string, b *pluginv1.BlobContent, notes *tool.Annotations, meta json.RawMessage) (tool.Content, error) {

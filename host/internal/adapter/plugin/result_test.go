@@ -141,15 +141,15 @@ func TestAPluginThatDoesNotKeepToTheProtocolFails(t *testing.T) {
 		},
 		"a resource without uri": {
 			one(&pluginv1.Content{Block: &pluginv1.Content_Resource{Resource: &pluginv1.ResourceContents{Contents: &pluginv1.ResourceContents_Text{}}}}),
-			"an embedded resource without uri",
+			"a resource's contents without uri",
 		},
 		"a resource without content": {
 			one(&pluginv1.Content{Block: &pluginv1.Content_Resource{Resource: &pluginv1.ResourceContents{Uri: "x:"}}}),
-			"an embedded resource without content",
+			"a resource's contents without text or blob",
 		},
 		"a resource with bad meta": {
 			one(&pluginv1.Content{Block: &pluginv1.Content_Resource{Resource: &pluginv1.ResourceContents{Uri: "x:", Meta: []byte(`1`)}}}),
-			"_meta of an embedded resource: not an object",
+			"_meta of a resource's contents: not an object",
 		},
 		"a question about nothing": {
 			[]*pluginv1.CallToolResponse{{Message: &pluginv1.CallToolResponse_InputRequired{InputRequired: &pluginv1.InputRequired{}}}},
