@@ -14,7 +14,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
-// request is one tools/call, whichever way it came.
+// request is one call, whichever way it came.
 type request struct {
 	call tool.Call
 	// args are the arguments as sent, nil if there are none.
@@ -28,41 +28,70 @@ type request struct {
 	notify sink
 }
 
+// sdkRequest is a request that came through the SDK, as far as every call looks at
+// it.
+type sdkRequest interface {
+	ProtocolVersion() string
+	ClientInfo() *mcpsdk.Implementation
+	ClientCapabilities() *mcpsdk.ClientCapabilities
+	GetExtra() *mcpsdk.RequestExtra
+}
+
+// asked is what a request says beside what its method is about: meta and state as
+// the SDK has read them, for a request without an envelope.
+type asked struct {
+	sdkRequest
+
+	session *mcpsdk.ServerSession
+	meta    mcpsdk.Meta
+	state   string
+}
+
 // callTool answers a tools/call that came through the SDK.
 func (f *Face) callTool(ctx context.Context, o *origin, req *mcpsdk.CallToolRequest) (reply, *jsonrpc.Error) {
-	e := o.envelopeOf(req.Extra)
+	r, failed := f.requested(o, tool.OpTool, req.Params.Name, asked{req, req.Session, req.Params.Meta, req.Params.RequestState})
+	if failed != nil {
+		return nil, failed
+	}
+	if o.envelopeOf(req.Extra).params == nil {
+		r.args = req.Params.Arguments
+	}
+	if o.mark != "" {
+		f.clients.meet(o.mark, r.call.Client)
+	}
+	return f.call(ctx, r)
+}
+
+// requested is a request that came through the SDK.
+func (f *Face) requested(o *origin, op tool.Op, name string, a asked) (*request, *jsonrpc.Error) {
+	e := o.envelopeOf(a.GetExtra())
 	r := &request{
 		call: tool.Call{
-			Op: tool.OpTool, Name: req.Params.Name, Principal: o.principal,
-			Client: clientOf(o, e, req),
+			Op: op, Name: name, Principal: o.principal, Client: clientOf(o, e, a), Trace: traceOf(e),
 		},
 		args: e.arguments, state: e.state, answers: e.answers, doubled: e.doubled,
 	}
 	run, _ := textOf(e.run)
 	key, _ := textOf(e.call)
 	if e.params == nil { // of a batch, whose protocol version has no rounds
-		if req.Params.RequestState != "" {
+		if a.state != "" {
 			return nil, invalidParams(invalidState)
 		}
-		r.args = req.Params.Arguments
-		run, _ = req.Params.Meta[metaRun].(string)
-		key, _ = req.Params.Meta[metaCall].(string)
+		run, _ = a.meta[metaRun].(string)
+		key, _ = a.meta[metaCall].(string)
 	}
 	var header http.Header
-	if req.Extra != nil {
-		header = req.Extra.Header
+	if extra := a.GetExtra(); extra != nil {
+		header = extra.Header
 	}
 	f.keys(o, &r.call, run, key, header)
-	if o.mark != "" {
-		f.clients.meet(o.mark, r.call.Client)
-	}
 	if r.call.Client.Progress || r.call.Client.LogLevel != "" {
-		r.notify = sessionSink{req.Session, progressToken(e, req)}
+		r.notify = sessionSink{a.session, progressToken(e, a.meta)}
 	}
-	return f.call(ctx, r)
+	return r, nil
 }
 
-// call runs one tools/call through the executor.
+// call runs one call through the executor.
 func (f *Face) call(ctx context.Context, r *request) (reply, *jsonrpc.Error) {
 	if failed := r.round(); failed != nil {
 		return nil, failed
@@ -71,12 +100,18 @@ func (f *Face) call(ctx context.Context, r *request) (reply, *jsonrpc.Error) {
 	var res reply
 	if err == nil {
 		var failed *tool.Error
+		if p, pending := out.(*tool.Pending); pending && r.call.Op != tool.OpTool {
+			return nil, pendingRefusal(p)
+		}
 		if res, failed = f.outcome(&r.call, out); failed != nil {
-			f.log.Error("outcome cannot be given to an MCP client", "tool", r.call.Name, "error", failed)
+			f.log.Error("outcome cannot be given to an MCP client", "name", r.call.PublicName(), "error", failed)
 			err = failed
 		}
 	}
 	if err != nil {
+		if r.call.Op != tool.OpTool {
+			return nil, refusal(r.call.Op, err)
+		}
 		failed, protocol := failure(err)
 		if protocol != nil {
 			return nil, protocol
@@ -120,6 +155,9 @@ func parseArgs(r *request) (tool.JSON, error) {
 func (f *Face) outcome(c *tool.Call, out tool.Outcome) (reply, *tool.Error) {
 	switch out := out.(type) {
 	case *tool.Result:
+		if c.Op != tool.OpTool {
+			return given(readOf(c.Op, out))
+		}
 		wrapped := false
 		if out.Structured != nil {
 			l := f.listed.now().find(c.Name)
@@ -147,8 +185,8 @@ func given[R reply](res R, err *tool.Error) (reply, *tool.Error) {
 }
 
 // clientOf returns what a request says about the client that sent it.
-func clientOf(o *origin, e *envelope, req *mcpsdk.CallToolRequest) tool.Client {
-	c := tool.Client{Protocol: req.ProtocolVersion(), Progress: progressToken(e, req) != nil}
+func clientOf(o *origin, e *envelope, req asked) tool.Client {
+	c := tool.Client{Protocol: req.ProtocolVersion(), Progress: progressToken(e, req.meta) != nil}
 	if info := req.ClientInfo(); info != nil {
 		c.Name, c.Version = info.Name, info.Version
 	}
@@ -160,7 +198,7 @@ func clientOf(o *origin, e *envelope, req *mcpsdk.CallToolRequest) tool.Client {
 			c.Capabilities, _ = marshal(capabilities) // it has been decoded from JSON
 		}
 	}
-	c.LogLevel = logLevel(o, c, req)
+	c.LogLevel = logLevel(o, c, req.meta)
 	return c
 }
 
@@ -168,9 +206,9 @@ func clientOf(o *origin, e *envelope, req *mcpsdk.CallToolRequest) tool.Client {
 // asked for in each request of 2026-07-28, before that once for a stdio
 // connection. An older client over stateless HTTP cannot ask; it gets what is
 // at least "info" when the answer is a stream anyway (which the SDK holds to).
-func logLevel(o *origin, c tool.Client, req *mcpsdk.CallToolRequest) string {
+func logLevel(o *origin, c tool.Client, meta mcpsdk.Meta) string {
 	if modern(c.Protocol) {
-		level, _ := req.Params.Meta[mcpsdk.MetaKeyLogLevel].(string)
+		level, _ := meta[mcpsdk.MetaKeyLogLevel].(string)
 		return level
 	}
 	if level, ok := o.level.Load().(string); ok {
@@ -184,14 +222,14 @@ func logLevel(o *origin, c tool.Client, req *mcpsdk.CallToolRequest) string {
 
 // progressToken returns the token as sent; of a request without an envelope as
 // the SDK has decoded it.
-func progressToken(e *envelope, req *mcpsdk.CallToolRequest) json.RawMessage {
+func progressToken(e *envelope, meta mcpsdk.Meta) json.RawMessage {
 	if token := e.progressToken(); token != nil {
 		return token
 	}
 	if e.params != nil {
 		return nil
 	}
-	switch token := req.Params.GetProgressToken().(type) {
+	switch token := meta["progressToken"].(type) {
 	case string, float64:
 		raw, _ := marshal(token) // strings and finite numbers always marshal
 		return raw

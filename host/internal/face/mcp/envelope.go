@@ -28,6 +28,7 @@ type envelope struct {
 
 	// Of _meta: io.modelcontextprotocol/..., progressToken, toolwharf/...
 	version, info, capabilities, level, token, run, call json.RawMessage
+	trace                                                struct{ parent, state, baggage json.RawMessage }
 
 	// doubled is a key that the request, its params or its _meta has twice.
 	doubled string
@@ -112,6 +113,12 @@ func (e *envelope) readParams() {
 			e.put(&e.run, key, value)
 		case metaCall:
 			e.put(&e.call, key, value)
+		case "traceparent":
+			e.put(&e.trace.parent, key, value)
+		case "tracestate":
+			e.put(&e.trace.state, key, value)
+		case "baggage":
+			e.put(&e.trace.baggage, key, value)
 		}
 	})
 	e.whole = e.whole && read
@@ -158,6 +165,12 @@ func (e *envelope) put(field *json.RawMessage, key, value []byte) {
 		e.doubled = strings.ToValidUTF8(string(key), "\uFFFD")
 	}
 	*field = value
+}
+
+// rounds reports whether a call of this method may come in rounds (MCP
+// 2026-07-28, basic/patterns/mrtr), so that what it brings back is read here.
+func (e *envelope) rounds() bool {
+	return e.asks(methodCallTool) || e.asks(methodRead) || e.asks(methodGetPrompt)
 }
 
 // asks reports whether the method is this one.

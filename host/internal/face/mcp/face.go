@@ -125,15 +125,18 @@ func New(c Config) *Face {
 		&mcpsdk.ServerOptions{
 			Logger: sdkLog(c.Log),
 			Capabilities: &mcpsdk.ServerCapabilities{
-				Tools:   &mcpsdk.ToolCapabilities{ListChanged: true},
-				Logging: &mcpsdk.LoggingCapabilities{},
+				Tools:       &mcpsdk.ToolCapabilities{ListChanged: true},
+				Resources:   &mcpsdk.ResourceCapabilities{ListChanged: true},
+				Prompts:     &mcpsdk.PromptCapabilities{ListChanged: true},
+				Completions: &mcpsdk.CompletionCapabilities{},
+				Logging:     &mcpsdk.LoggingCapabilities{},
 			},
 			SetCacheable: cacheable,
 		},
 	)
 	f.server.AddReceivingMiddleware(f.receive)
 	f.single, f.events = f.sdkHandler(true), f.sdkHandler(false)
-	m := &mirror{server: f.server, shelf: &f.listed, log: c.Log, shown: map[string]*listing{}}
+	m := &mirror{server: f.server, shelf: &f.listed, log: c.Log}
 	m.update() // so that headers are held against it from the first request on
 	f.tasks.Go(func() { m.follow(f.open) })
 	return f

@@ -6,6 +6,7 @@ package mcp
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -27,10 +28,18 @@ func failure(err error) (*callResult, *jsonrpc.Error) {
 		return nil, protocolError(protocol)
 	}
 	e := tool.AsError(err)
-	text := e.Text
-	if text == "" {
-		text = string(e.Kind)
+	return errorResult(textOfError(e), errorMeta(e)), nil
+}
+
+func textOfError(e *tool.Error) string {
+	if e.Text == "" {
+		return string(e.Kind)
 	}
+	return e.Text
+}
+
+// errorMeta is what a program is told of an error.
+func errorMeta(e *tool.Error) map[string]any {
 	meta := map[string]any{metaErrorKind: string(e.Kind)}
 	if e.Code != "" {
 		meta[metaErrorCode] = e.Code
@@ -44,12 +53,18 @@ func failure(err error) (*callResult, *jsonrpc.Error) {
 	if e.Unrecorded {
 		meta[metaRecorded] = false
 	}
-	return errorResult(text, meta), nil
+	return meta
 }
 
 // pendingOf returns what a client is told of a call that waits for a decision,
 // with the keys by which it resumes it, if it can.
 func pendingOf(p *tool.Pending) *callResult {
+	return errorResult(pendingText(p), pendingMeta(p))
+}
+
+func pendingText(p *tool.Pending) string { return "approval required: " + p.Approval }
+
+func pendingMeta(p *tool.Pending) map[string]any {
 	meta := map[string]any{metaErrorKind: string(tool.ApprovalPending), metaApproval: p.Approval}
 	if p.Run != "" {
 		meta[metaRun] = p.Run
@@ -57,11 +72,64 @@ func pendingOf(p *tool.Pending) *callResult {
 	if p.Call != "" {
 		meta[metaCall] = p.Call
 	}
-	return errorResult("approval required: "+p.Approval, meta)
+	return meta
 }
 
 func errorResult(text string, meta map[string]any) *callResult {
-	return &callResult{content: textBlock(text), isError: true, meta: meta}
+	return &callResult{tail: tail{meta: meta}, content: textBlock(text), isError: true}
+}
+
+// refusal is what a client is told of a read, a prompt or a completion that came
+// to nothing: MCP has no result for that, only a JSON-RPC error. Its data says
+// what _meta says of a tool's.
+func refusal(op tool.Op, err error) *jsonrpc.Error {
+	if unknown, ok := errors.AsType[*executor.UnknownError](err); ok {
+		e := invalidParams("%s", unknown.Error())
+		if op == tool.OpResource {
+			e.Data, _ = marshal(map[string]string{"uri": unknown.Name}) // strings always marshal
+		}
+		return e
+	}
+	if errors.Is(err, executor.ErrInvalidState) {
+		return invalidParams(invalidState)
+	}
+	if protocol, ok := errors.AsType[*tool.ProtocolError](err); ok {
+		return protocolError(protocol)
+	}
+	e := tool.AsError(err)
+	data, _ := marshal(errorMeta(e)) // strings, numbers and booleans always marshal
+	return &jsonrpc.Error{Code: codeOf(e.Kind), Message: textOfError(e), Data: data}
+}
+
+// pendingRefusal is a read or a prompt that waits for a decision.
+func pendingRefusal(p *tool.Pending) *jsonrpc.Error {
+	data, _ := marshal(pendingMeta(p)) // strings always marshal
+	return &jsonrpc.Error{Code: codeOf(tool.ApprovalPending), Message: pendingText(p), Data: data}
+}
+
+// codeOf is the JSON-RPC code of an error that is no result: that of an HTTP
+// status, since codes of MCP's own range are not ours to allocate.
+func codeOf(k tool.Kind) int64 {
+	switch k {
+	case tool.ArgsInvalid:
+		return jsonrpc.CodeInvalidParams
+	case tool.Denied, tool.ApprovalDenied, tool.ApprovalPending:
+		return http.StatusForbidden
+	case tool.RateLimited, tool.BudgetExceeded:
+		return http.StatusTooManyRequests
+	case tool.ResultTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case tool.AdapterUnavailable:
+		return http.StatusServiceUnavailable
+	case tool.Timeout:
+		return http.StatusGatewayTimeout
+	case tool.ToolError:
+		return http.StatusUnprocessableEntity
+	case tool.Cancelled, tool.ToolFailed, tool.OutcomeUnknown, tool.OutputInvalid:
+		return jsonrpc.CodeInternalError
+	default:
+		return jsonrpc.CodeInternalError
+	}
 }
 
 // Codes from lastReserved to firstReserved are JSON-RPC's and MCP's (MCP

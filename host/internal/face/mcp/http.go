@@ -76,8 +76,11 @@ func (f *Face) serveHTTP(w http.ResponseWriter, r *http.Request) {
 // forSDK returns the request as the SDK is to see it: without what is read here,
 // arguments only where it has to hold them against Mcp-Param headers.
 func (f *Face) forSDK(e *envelope, body []byte) []byte {
-	if !e.asks(methodCallTool) {
+	if !e.rounds() {
 		return body
+	}
+	if !e.asks(methodCallTool) {
+		return e.forSDK(body, true)
 	}
 	name, _ := textOf(e.name)
 	l := f.listed.now().find(name)

@@ -167,9 +167,10 @@ func (l *lines) decode(line []byte) jsonrpc.Message {
 		return nil
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && req.Method != methodListen {
-		if req.Method == methodCallTool {
+		switch req.Method {
+		case methodCallTool, methodRead, methodGetPrompt:
 			e := envelopeOfParams(req.Params)
-			req.Params = e.forSDK(req.Params, false)
+			req.Params = e.forSDK(req.Params, req.Method != methodCallTool)
 			req.Extra = &mcpsdk.RequestExtra{TokenInfo: &auth.TokenInfo{Extra: map[string]any{envelopeKey: e}}}
 		}
 		l.mu.Lock()

@@ -5,14 +5,14 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxPage bounds a page of tools/list in bytes: clients bound what they read.
+// maxPage bounds a page of a list in bytes: clients bound what they read.
 const maxPage = 4 << 20
 
 // How long clients may keep answers (MCP 2026-07-28, server/utilities/caching).
@@ -29,43 +29,92 @@ func cacheable(_ context.Context, _ mcpsdk.Request, c *mcpsdk.Cacheable) {
 	c.TTLMs, c.CacheScope = int(discoverTTL.Milliseconds()), scope
 }
 
-// listResult is a ListToolsResult whose tools are encoded already. TTL and what
-// else 2026-07-28 added are left out for older clients.
+// listResult is the result of a list whose items are encoded already. TTL and
+// what else 2026-07-28 added are left out for older clients.
 type listResult struct {
-	mcpsdk.ResultBase
+	tail
 
-	Tools      []json.RawMessage `json:"tools"`
-	NextCursor string            `json:"nextCursor,omitempty"`
-	TTL        *int              `json:"ttlMs,omitempty"`
-	CacheScope string            `json:"cacheScope,omitempty"`
-	ResultType string            `json:"resultType,omitempty"`
+	kind   kind
+	items  []*listing
+	cursor string // of the next page
 }
 
-// list answers tools/list from the registry, sorted by name.
-func (f *Face) list(req *mcpsdk.ListToolsRequest) (*listResult, *jsonrpc.Error) {
-	catalogue := f.listed.now()
-	tools := catalogue.tools
-	if req.Params != nil && req.Params.Cursor != "" {
-		name, ok := decodeCursor(req.Params.Cursor)
+// MarshalJSON writes the result.
+func (r *listResult) MarshalJSON() ([]byte, error) {
+	size := 256
+	for _, l := range r.items {
+		size += len(l.json) + 1
+	}
+	b := make([]byte, 0, size)
+	b = append(b, `{"`+r.kind.key()+`":[`...)
+	for i, l := range r.items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, l.json...)
+	}
+	b = appendMember(append(b, ']'), "nextCursor", r.cursor)
+	if r.resultType != "" {
+		b = fmt.Appendf(b, `,"ttlMs":%d,"cacheScope":"%s"`, listTTL, scope)
+	}
+	return r.tail.append(b)
+}
+
+// listRequest is which list, from where on, and in which version.
+type listRequest struct {
+	kind            kind
+	cursor, version string
+}
+
+// listAsked reads a request for a list. There may be no params.
+func listAsked(req mcpsdk.Request) (l listRequest, ok bool) {
+	switch r := req.(type) {
+	case *mcpsdk.ListToolsRequest:
+		l.kind, l.version = tools, r.ProtocolVersion()
+		if r.Params != nil {
+			l.cursor = r.Params.Cursor
+		}
+	case *mcpsdk.ListResourcesRequest:
+		l.kind, l.version = resources, r.ProtocolVersion()
+		if r.Params != nil {
+			l.cursor = r.Params.Cursor
+		}
+	case *mcpsdk.ListResourceTemplatesRequest:
+		l.kind, l.version = templates, r.ProtocolVersion()
+		if r.Params != nil {
+			l.cursor = r.Params.Cursor
+		}
+	case *mcpsdk.ListPromptsRequest:
+		l.kind, l.version = prompts, r.ProtocolVersion()
+		if r.Params != nil {
+			l.cursor = r.Params.Cursor
+		}
+	default:
+		return l, false
+	}
+	return l, true
+}
+
+// list answers a list from the registry, sorted by name.
+func (f *Face) list(l listRequest) (*listResult, *jsonrpc.Error) {
+	k := l.kind
+	items := f.listed.now().lists[k]
+	if l.cursor != "" {
+		name, ok := decodeCursor(k, l.cursor)
 		if !ok {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid cursor"}
 		}
-		tools = catalogue.after(name)
+		items = after(items, name)
 	}
 	page, bytes := 0, 0
-	for page < len(tools) && page < f.config.PageSize && (page == 0 || bytes+len(tools[page].json) <= maxPage) {
-		bytes += len(tools[page].json)
+	for page < len(items) && page < f.config.PageSize && (page == 0 || bytes+len(items[page].json) <= maxPage) {
+		bytes += len(items[page].json)
 		page++
 	}
-	r := &listResult{Tools: make([]json.RawMessage, page)}
-	for i, l := range tools[:page] {
-		r.Tools[i] = l.json
-	}
-	if page < len(tools) {
-		r.NextCursor = encodeCursor(tools[page-1].name)
-	}
-	if modern(req.ProtocolVersion()) {
-		r.TTL, r.CacheScope, r.ResultType = new(listTTL), scope, resultComplete
+	r := &listResult{kind: k, items: items[:page]}
+	r.complete(l.version, f.info)
+	if page < len(items) {
+		r.cursor = encodeCursor(k, items[page-1].name)
 	}
 	return r, nil
 }

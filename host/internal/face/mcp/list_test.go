@@ -63,14 +63,14 @@ func TestPagesStayRightWhenTheListChangesBetweenThem(t *testing.T) {
 
 func TestABadCursorIsInvalidParams(t *testing.T) {
 	h := newHost(t, Config{}).serve()
-	for _, cursor := range []string{"x", "dDE6", "!!!", encodeCursor("a b"), encodeCursor("a") + "=", strings.Repeat("A", 1000)} {
+	for _, cursor := range []string{"x", "dDE6", "!!!", encodeCursor(tools, "a b"), encodeCursor(tools, "a") + "=", strings.Repeat("A", 1000)} {
 		for _, era := range eras {
 			if m := h.ask(era, body(era, methodListTools, `"cursor":"`+cursor+`"`, "")); m.Error == nil || m.Error.Code != -32602 {
 				t.Errorf("%s, %q: %+v", era, cursor, m)
 			}
 		}
 	}
-	if a := h.answer(versionModern, body(versionModern, methodListTools, `"cursor":"`+encodeCursor("zzz")+`"`, "")); len(a.Tools) != 0 || a.Tools == nil {
+	if a := h.answer(versionModern, body(versionModern, methodListTools, `"cursor":"`+encodeCursor(tools, "zzz")+`"`, "")); len(a.Tools) != 0 || a.Tools == nil {
 		t.Errorf("behind the last: %+v", a)
 	}
 }
@@ -116,24 +116,24 @@ func TestAPageIsBoundedInBytes(t *testing.T) {
 
 func TestAToolIsEncodedOnceForAsLongAsItStays(t *testing.T) {
 	h := newHost(t, Config{}, spec("a"))
-	before := h.face.listed.now().tools[0]
+	before := h.face.listed.now().lists[tools][0]
 	h.replace("other", spec("b"))
 	after := h.face.listed.now()
-	if after.tools[0] != before || len(after.tools) != 2 || h.face.listed.now() != after {
+	if after.lists[tools][0] != before || len(after.lists[tools]) != 2 || h.face.listed.now() != after {
 		t.Error("encoded again")
 	}
 }
 
 func FuzzCursor(f *testing.F) {
-	for _, s := range []string{"", "a", "db_query", encodeCursor("db_query"), "dDE6", strings.Repeat("A", 64)} {
+	for _, s := range []string{"", "a", "db_query", encodeCursor(tools, "db_query"), "dDE6", strings.Repeat("A", 64)} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if name, ok := decodeCursor(s); ok && (encodeCursor(name) != s || !publicName.MatchString(name)) {
+		if name, ok := decodeCursor(tools, s); ok && (encodeCursor(tools, name) != s || !publicName.MatchString(name)) {
 			t.Errorf("%q was taken for %q", s, name)
 		}
 		if publicName.MatchString(s) {
-			if name, ok := decodeCursor(encodeCursor(s)); !ok || name != s {
+			if name, ok := decodeCursor(tools, encodeCursor(tools, s)); !ok || name != s {
 				t.Errorf("%q became %q", s, name)
 			}
 		}

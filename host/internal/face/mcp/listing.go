@@ -11,15 +11,18 @@ import (
 
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/schema"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
-// listing is one tool as clients see it.
+// listing is one tool, resource, template or prompt as clients see it.
 type listing struct {
 	name string
-	// json is the tool as it stands in tools/list, input its inputSchema.
-	json, input json.RawMessage
+	// json is what stands in the list.
+	json json.RawMessage
+	// input is a tool's inputSchema.
+	input json.RawMessage
 	// wrapped says that the output schema is {"result": ...} around what the
 	// adapter declared, and structured content has to be likewise.
 	wrapped bool
@@ -52,9 +55,20 @@ type hints struct {
 	OpenWorld   *bool `json:"openWorldHint,omitempty"`
 }
 
-// listingOf returns a tool as clients see it. An error means that it cannot be shown
-// to them: one tool that a client cannot read costs it the whole list.
-func listingOf(s *tool.Spec) (*listing, error) {
+// listingOf returns an offer as clients see it. An error means that it cannot be
+// shown to them: one item that a client cannot read costs it the whole list.
+func listingOf(k kind, o *registry.Offer) (*listing, error) {
+	switch k {
+	case resources, templates:
+		return resourceListing(k, o.Resource)
+	case prompts:
+		return promptListing(o.Prompt)
+	case tools, kinds:
+	}
+	return toolListing(&o.Spec)
+}
+
+func toolListing(s *tool.Spec) (*listing, error) {
 	input, err := objectSchema(schema.Inline(s.Input))
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func TestToolsAsClientsSeeThem(t *testing.T) {
 			if s.Input == nil {
 				s.Input = object
 			}
-			l, err := listingOf(&s)
+			l, err := toolListing(&s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestAToolThatClientsCannotReadIsNotShown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := tool.Spec{Name: "bad", Input: json.RawMessage(tt.input), Meta: json.RawMessage(tt.meta)}
-			if _, err := listingOf(&s); err == nil || !strings.Contains(err.Error(), tt.says) {
+			if _, err := toolListing(&s); err == nil || !strings.Contains(err.Error(), tt.says) {
 				t.Fatalf("error %v", err)
 			}
 			h := newHost(t, Config{}, spec("good"), s).serve()

@@ -12,14 +12,14 @@ import (
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mirror keeps the SDK server's tool map like the registry. The SDK tells
-// clients that the list has changed when its map changes: once for changes that
-// come within 10 ms of each other.
+// mirror keeps the SDK server's maps like the registry. The SDK tells clients that
+// a list has changed when its map changes: once for changes that come within
+// 10 ms of each other.
 type mirror struct {
 	server *mcpsdk.Server
 	shelf  *shelf
 	log    *slog.Logger
-	shown  map[string]*listing
+	shown  [kinds]map[string]*listing
 }
 
 // follow keeps up with the registry until ctx ends.
@@ -29,36 +29,68 @@ func (m *mirror) follow(ctx context.Context) {
 	}
 }
 
-// update makes the map like the catalogue of now. A tool is touched only if
+// update makes the maps like the catalogue of now. An item is touched only if
 // clients would see a difference, its description for example.
 func (m *mirror) update() {
-	shown := map[string]*listing{}
-	for _, l := range m.shelf.now().tools {
-		shown[l.name] = l
-		if was := m.shown[l.name]; was == nil || !bytes.Equal(was.json, l.json) {
-			m.add(l)
+	catalogue := m.shelf.now()
+	for k := range kinds {
+		shown := map[string]*listing{}
+		for _, l := range catalogue.lists[k] {
+			shown[l.name] = l
+			if was := m.shown[k][l.name]; was == nil || !bytes.Equal(was.json, l.json) {
+				m.add(k, l)
+			}
 		}
-	}
-	var gone []string
-	for name := range m.shown {
-		if shown[name] == nil {
-			gone = append(gone, name)
+		var gone []string
+		for name := range m.shown[k] {
+			if shown[name] == nil {
+				gone = append(gone, name)
+			}
 		}
+		if len(gone) > 0 {
+			m.remove(k, gone)
+		}
+		m.shown[k] = shown
 	}
-	if len(gone) > 0 {
-		m.server.RemoveTools(gone...)
-	}
-	m.shown = shown
 }
 
-// add mirrors a tool: with its schema where the SDK has to hold headers against
-// it, which a listing has been probed for.
-func (m *mirror) add(l *listing) {
-	input := json.RawMessage(`{"type":"object"}`)
-	if l.headers {
-		input = l.input
+// add mirrors an item: a tool with its schema where the SDK has to hold headers
+// against it, which a listing has been probed for.
+func (m *mirror) add(k kind, l *listing) {
+	defer func() {
+		if p := recover(); p != nil {
+			m.log.Error("not mirrored, so no notice of its change", "name", l.name, "error", p)
+		}
+	}()
+	switch k {
+	case tools:
+		input := json.RawMessage(`{"type":"object"}`)
+		if l.headers {
+			input = l.input
+		}
+		if err := addTool(m.server, &mcpsdk.Tool{Name: l.name, InputSchema: input}); err != nil {
+			m.log.Error("tool not mirrored", "tool", l.name, "error", err)
+		}
+	case resources:
+		m.server.AddResource(&mcpsdk.Resource{URI: l.name, Name: l.name}, nil)
+	case templates:
+		m.server.AddResourceTemplate(&mcpsdk.ResourceTemplate{URITemplate: l.name, Name: l.name}, nil)
+	case prompts:
+		m.server.AddPrompt(&mcpsdk.Prompt{Name: l.name}, nil)
+	case kinds:
 	}
-	if err := addTool(m.server, &mcpsdk.Tool{Name: l.name, InputSchema: input}); err != nil {
-		m.log.Error("tool not mirrored", "tool", l.name, "error", err)
+}
+
+func (m *mirror) remove(k kind, names []string) {
+	switch k {
+	case tools:
+		m.server.RemoveTools(names...)
+	case resources:
+		m.server.RemoveResources(names...)
+	case templates:
+		m.server.RemoveResourceTemplates(names...)
+	case prompts:
+		m.server.RemovePrompts(names...)
+	case kinds:
 	}
 }

@@ -46,7 +46,7 @@ func TestAListenStreamHearsOfEveryChange(t *testing.T) {
 			if got := res.Header.Get("Content-Type"); got != "text/event-stream" {
 				t.Fatalf("Content-Type %s", got)
 			}
-			if m, ok := s.next(); !ok || m.Method != noticeAck || !strings.Contains(string(m.Params), `"notifications":{"toolsListChanged":true}`) {
+			if m, ok := s.next(); !ok || m.Method != noticeAck || !strings.Contains(string(m.Params), `"notifications":{"toolsListChanged":true`) {
 				t.Fatalf("first %+v", m)
 			}
 			change(h)

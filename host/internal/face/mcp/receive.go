@@ -23,6 +23,8 @@ const (
 	methodListTools  = "tools/list"
 	methodCallTool   = "tools/call"
 	methodListen     = "subscriptions/listen"
+	methodRead       = "resources/read"
+	methodGetPrompt  = "prompts/get"
 )
 
 // receive is the one middleware: lists and calls are answered here, and what
@@ -35,16 +37,19 @@ func (f *Face) receive(next mcpsdk.MethodHandler) mcpsdk.MethodHandler {
 				res, err = nil, internalError()
 			}
 		}()
+		if l, ok := listAsked(req); ok {
+			return either(f.list(l))
+		}
 		o := originOf(ctx)
 		switch r := req.(type) {
-		case *mcpsdk.ListToolsRequest:
-			return either(f.list(r))
 		case *mcpsdk.CallToolRequest:
-			ctx, cancel := context.WithCancelCause(ctx)
-			defer cancel(nil)
-			stop := context.AfterFunc(o.gone, func() { cancel(context.Cause(o.gone)) })
-			defer stop()
-			return either(f.callTool(ctx, o, r))
+			return f.answered(ctx, o, func(ctx context.Context) (reply, *jsonrpc.Error) { return f.callTool(ctx, o, r) })
+		case *mcpsdk.ReadResourceRequest:
+			return f.answered(ctx, o, func(ctx context.Context) (reply, *jsonrpc.Error) { return f.readResource(ctx, o, r) })
+		case *mcpsdk.GetPromptRequest:
+			return f.answered(ctx, o, func(ctx context.Context) (reply, *jsonrpc.Error) { return f.getPrompt(ctx, o, r) })
+		case *mcpsdk.CompleteRequest:
+			return f.answered(ctx, o, func(ctx context.Context) (reply, *jsonrpc.Error) { return f.complete(ctx, o, r) })
 		case *mcpsdk.SubscriptionsListenRequest:
 			return f.listen(ctx, o, r, next)
 		}
@@ -63,6 +68,15 @@ func (f *Face) receive(next mcpsdk.MethodHandler) mcpsdk.MethodHandler {
 	}
 }
 
+// answered answers a call, which ends when nobody waits for it any more.
+func (f *Face) answered(ctx context.Context, o *origin, answer func(context.Context) (reply, *jsonrpc.Error)) (mcpsdk.Result, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(o.gone, func() { cancel(context.Cause(o.gone)) })
+	defer stop()
+	return either(answer(ctx))
+}
+
 // instruct says what the host is for, to a client that has just come.
 func (f *Face) instruct(res mcpsdk.Result) {
 	switch r := res.(type) {
@@ -76,8 +90,18 @@ func (f *Face) instruct(res mcpsdk.Result) {
 // honest takes back what the SDK promises to an older client over stateless
 // HTTP: nothing can tell it that the list has changed.
 func honest(o *origin, res mcpsdk.Result) {
-	if r, ok := res.(*mcpsdk.InitializeResult); ok && !o.stdio && r.Capabilities != nil && r.Capabilities.Tools != nil {
+	r, ok := res.(*mcpsdk.InitializeResult)
+	if !ok || o.stdio || r.Capabilities == nil {
+		return
+	}
+	if r.Capabilities.Tools != nil {
 		r.Capabilities.Tools = &mcpsdk.ToolCapabilities{}
+	}
+	if r.Capabilities.Resources != nil {
+		r.Capabilities.Resources = &mcpsdk.ResourceCapabilities{}
+	}
+	if r.Capabilities.Prompts != nil {
+		r.Capabilities.Prompts = &mcpsdk.PromptCapabilities{}
 	}
 }
 

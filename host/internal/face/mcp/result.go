@@ -20,7 +20,7 @@ import (
 // 2026-07-28, basic); older versions have none.
 const resultComplete = "complete"
 
-// reply is what a tools/call is answered with: a *callResult or an
+// reply is what a call is answered with: a *callResult, a *readResult or an
 // *inputRequired.
 type reply interface {
 	mcpsdk.Result
@@ -36,12 +36,18 @@ type reply interface {
 // unexported resultType, which a middleware cannot set, and because the
 // adapter's JSON passes through it untouched.
 type callResult struct {
-	mcpsdk.ResultBase
+	tail
 
 	// content is a JSON array, structured any JSON value; both compact.
 	content, structured json.RawMessage
 	isError             bool
-	resultType          string
+}
+
+// tail is what results have in common.
+type tail struct {
+	mcpsdk.ResultBase
+
+	resultType string
 	// server is who gives the result, nil to older clients; meta is what else
 	// stands in _meta.
 	server json.RawMessage
@@ -50,15 +56,63 @@ type callResult struct {
 
 // complete says that the result ends the request and who gives it, to clients
 // that expect it (MCP 2026-07-28, basic).
-func (r *callResult) complete(version string, server json.RawMessage) {
+func (t *tail) complete(version string, server json.RawMessage) {
 	if !modern(version) {
 		return
 	}
-	r.resultType, r.server = resultComplete, server
+	t.resultType, t.server = resultComplete, server
 }
 
 // GetMeta is for the SDK, which says who the server is where nobody has.
-func (r *callResult) GetMeta() map[string]any { return serverMeta(r.server, &r.ResultBase) }
+func (t *tail) GetMeta() map[string]any { return serverMeta(t.server, &t.ResultBase) }
+
+// append writes the last members of the result, and its end. There are others
+// before them.
+func (t *tail) append(b []byte) ([]byte, error) {
+	if t.resultType != "" {
+		b = append(b, `,"resultType":"`...)
+		b = append(b, t.resultType...)
+		b = append(b, '"')
+	}
+	if len(t.meta) == 0 && t.server == nil {
+		return append(b, '}'), nil
+	}
+	b = append(b, `,"_meta":{`...)
+	if t.server != nil {
+		b = append(b, `"`+mcpsdk.MetaKeyServerInfo+`":`...)
+		b = append(b, t.server...)
+	}
+	if len(t.meta) > 0 {
+		meta, err := marshal(t.meta)
+		if err != nil {
+			return nil, fmt.Errorf("_meta: %w", err)
+		}
+		if t.server != nil {
+			b = append(b, ',')
+		}
+		b = append(b, meta[1:len(meta)-1]...)
+	}
+	return append(b, "}}"...), nil
+}
+
+// metaOf fills in what an adapter says in _meta, and whether the call is in the
+// ledger.
+func (t *tail) metaOf(r *tool.Result) error {
+	meta, err := foreignMeta(r.Meta)
+	if err != nil {
+		return err
+	}
+	if len(meta) > 0 || r.Unrecorded {
+		t.meta = make(map[string]any, len(meta)+1)
+		for key, value := range meta {
+			t.meta[key] = value
+		}
+	}
+	if r.Unrecorded {
+		t.meta[metaRecorded] = false
+	}
+	return nil
+}
 
 func serverMeta(server json.RawMessage, base *mcpsdk.ResultBase) map[string]any {
 	if server != nil {
@@ -83,30 +137,7 @@ func (r *callResult) append(b []byte) ([]byte, error) {
 	if r.isError {
 		b = append(b, `,"isError":true`...)
 	}
-	if r.resultType != "" {
-		b = append(b, `,"resultType":"`...)
-		b = append(b, r.resultType...)
-		b = append(b, '"')
-	}
-	if len(r.meta) == 0 && r.server == nil {
-		return append(b, '}'), nil
-	}
-	b = append(b, `,"_meta":{`...)
-	if r.server != nil {
-		b = append(b, `"`+mcpsdk.MetaKeyServerInfo+`":`...)
-		b = append(b, r.server...)
-	}
-	if len(r.meta) > 0 {
-		meta, err := marshal(r.meta)
-		if err != nil {
-			return nil, fmt.Errorf("_meta: %w", err)
-		}
-		if r.server != nil {
-			b = append(b, ',')
-		}
-		b = append(b, meta[1:len(meta)-1]...)
-	}
-	return append(b, "}}"...), nil
+	return r.tail.append(b)
 }
 
 var _ reply = (*callResult)(nil)
@@ -117,18 +148,9 @@ var _ reply = (*callResult)(nil)
 // none.
 func resultOf(r *tool.Result, wrapped bool) (*callResult, *tool.Error) {
 	res := &callResult{}
-	meta, err := foreignMeta(r.Meta)
+	err := res.metaOf(r)
 	if err != nil {
 		return nil, unreadable(err)
-	}
-	if len(meta) > 0 || r.Unrecorded {
-		res.meta = make(map[string]any, len(meta)+1)
-		for key, value := range meta {
-			res.meta[key] = value
-		}
-	}
-	if r.Unrecorded {
-		res.meta[metaRecorded] = false
 	}
 	if r.Structured != nil {
 		if res.structured, err = compact(r.Structured); err != nil {
@@ -226,7 +248,17 @@ func appendLink(b []byte, c *tool.Link) ([]byte, error) {
 }
 
 func appendEmbedded(b []byte, c *tool.Embedded) ([]byte, error) {
-	b = append(b, `{"type":"resource","resource":{"uri":`...)
+	b, err := appendContents(append(b, `{"type":"resource","resource":`...), c)
+	if err != nil {
+		return nil, err
+	}
+	return closeBlock(b, c.Annotations, c.Meta)
+}
+
+// appendContents writes a resource with its content (MCP 2026-07-28,
+// server/resources).
+func appendContents(b []byte, c *tool.Embedded) ([]byte, error) {
+	b = append(b, `{"uri":`...)
 	b = appendString(b, c.URI)
 	b = appendMember(b, "mimeType", c.MIMEType)
 	if c.Blob != nil {
@@ -237,11 +269,7 @@ func appendEmbedded(b []byte, c *tool.Embedded) ([]byte, error) {
 		b = append(b, `,"text":`...)
 		b = appendString(b, c.Text)
 	}
-	b, err := closeBlock(b, nil, c.ContentMeta)
-	if err != nil {
-		return nil, err
-	}
-	return closeBlock(b, c.Annotations, c.Meta)
+	return closeBlock(b, nil, c.ContentMeta)
 }
 
 // closeBlock writes what every block may have, and its end.
