@@ -31,6 +31,9 @@ const (
 const (
 	maxURI       = 2 << 10
 	maxArguments = 64
+	// maxVariables bounds what it costs to match a URI: about a millisecond for
+	// the longest and the worst template.
+	maxVariables = 16
 	ownScheme    = "toolwharf:"
 )
 
@@ -57,19 +60,14 @@ func family(d *Desired, r tool.Resource) (*registry.Offer, error) {
 	return o, err
 }
 
-// members compiles a template (RFC 6570). The library panics at some.
-func members(template string) (re *regexp.Regexp, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = errors.New("its template cannot be used")
-		}
-	}()
+// members compiles a template (RFC 6570).
+func members(template string) (*regexp.Regexp, error) {
 	t, err := uritemplate.New(template)
 	if err != nil {
 		return nil, fmt.Errorf("its template: %w", err)
 	}
-	if len(t.Varnames()) == 0 {
-		return nil, errors.New("its template has no variable")
+	if n := len(t.Varnames()); n == 0 || n > maxVariables || strings.Count(template, "{") > maxVariables {
+		return nil, fmt.Errorf("its template has no variable, or more than %d", maxVariables)
 	}
 	return t.Regexp(), nil
 }

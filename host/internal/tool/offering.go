@@ -16,9 +16,11 @@ const (
 )
 
 // ResourceName is the public name of a resource, or of a family of them, whose
-// URI is a template; PromptName that of a prompt.
+// URI is a template.
 func ResourceName(uri string) string { return resourceKind + uri }
-func PromptName(name string) string  { return promptKind + name }
+
+// PromptName is the public name of a prompt.
+func PromptName(name string) string { return promptKind + name }
 
 // ResourceURI returns the URI of a resource's public name.
 func ResourceURI(name string) (uri string, ok bool) { return strings.CutPrefix(name, resourceKind) }

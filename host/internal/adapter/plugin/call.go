@@ -100,12 +100,16 @@ func fits(r proto.Message) error {
 
 // traced carries the client's trace context to the plugin (W3C Trace Context).
 func traced(ctx context.Context, t tool.Trace) context.Context {
-	for _, pair := range [][2]string{{"traceparent", t.Parent}, {"tracestate", t.State}, {"baggage", t.Baggage}} {
+	if t == (tool.Trace{}) {
+		return ctx
+	}
+	var pairs []string
+	for _, pair := range [][]string{{"traceparent", t.Parent}, {"tracestate", t.State}, {"baggage", t.Baggage}} {
 		if pair[1] != "" {
-			ctx = metadata.AppendToOutgoingContext(ctx, pair[0], pair[1])
+			pairs = append(pairs, pair...)
 		}
 	}
-	return ctx
+	return metadata.AppendToOutgoingContext(ctx, pairs...)
 }
 
 // message is what the streams of calls have in common.

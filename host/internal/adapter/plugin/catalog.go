@@ -38,7 +38,7 @@ func catalog(c *pluginv1.Catalog) adapter.Catalog {
 	for _, r := range c.GetResources() {
 		out.Resources = append(out.Resources, tool.Resource{
 			URI: r.GetUri(), Name: r.GetName(), Title: r.GetTitle(), Description: r.GetDescription(), MIMEType: r.GetMimeType(),
-			Size: r.Size, Annotations: annotations(r.GetAnnotations()), Icons: icons(r.GetIcons()), //nolint:protogetter // presence matters
+			Size: r.Size, Annotations: annotations(r.GetAnnotations()), Icons: icons(r.GetIcons()),
 			Meta: lenient("resource", r.GetUri(), "_meta", r.GetMeta()),
 		})
 	}

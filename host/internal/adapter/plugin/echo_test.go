@@ -242,13 +242,16 @@ func TestAPluginStopsALargeResultAtTheSource(t *testing.T) {
 	}
 }
 
-func TestOnlyToolsAreRunYet(t *testing.T) {
-	in := newHarness(t).started(desired(echo))
-	for _, op := range []tool.Op{tool.OpResource, tool.OpPrompt, tool.OpCompletion, ""} {
-		a := attempt(t, "echo", `{"text":"x"}`)
+func TestWhatAPluginDoesNotServeIsNotSent(t *testing.T) {
+	in := newHarness(t).started(acting(t, "with warnings"))
+	for op, code := range map[tool.Op]string{
+		tool.OpTool: "not_implemented", tool.OpResource: "not_implemented", tool.OpPrompt: "not_implemented", tool.OpCompletion: "not_implemented",
+		"": "unsupported",
+	} {
+		a := attempt(t, "echo", `{}`)
 		a.Op = op
 		out, err := in.Run(t.Context(), a)
-		if e := failure(t, out, err); e.Kind != tool.ToolFailed || e.Code != "unsupported" || e.Sent {
+		if e := failure(t, out, err); e.Kind != tool.ToolFailed || e.Code != code || e.Sent {
 			t.Errorf("%q: %+v", op, e)
 		}
 	}

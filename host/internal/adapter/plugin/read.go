@@ -119,7 +119,7 @@ func completeRequest(a *tool.Attempt) (*pluginv1.CompleteRequest, error) {
 }
 
 func completion(r *pluginv1.CompleteResponse) *tool.Result {
-	c := &tool.Completion{Values: r.GetValues(), Total: r.Total, More: r.GetHasMore()} //nolint:protogetter // presence matters
+	c := &tool.Completion{Values: r.GetValues(), Total: r.Total, More: r.GetHasMore()}
 	if len(c.Values) > maxCompletions {
 		c.Values, c.More = c.Values[:maxCompletions], true
 	}

@@ -114,8 +114,8 @@ func (h *host) replace(adapter string, specs ...tool.Spec) {
 }
 
 func (h *host) Do(ctx context.Context, c *tool.Call) (tool.Outcome, error) {
-	if _, ok := h.registry.Snapshot().Find(c.Name); !ok {
-		return nil, &executor.UnknownError{Name: c.Name}
+	if _, ok := h.registry.Snapshot().Find(c.PublicName()); !ok {
+		return nil, &executor.UnknownError{Op: c.Op, Name: c.Name}
 	}
 	h.mu.Lock()
 	h.calls = append(h.calls, c)

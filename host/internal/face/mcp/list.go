@@ -57,7 +57,7 @@ func (r *listResult) MarshalJSON() ([]byte, error) {
 	if r.resultType != "" {
 		b = fmt.Appendf(b, `,"ttlMs":%d,"cacheScope":"%s"`, listTTL, scope)
 	}
-	return r.tail.append(b)
+	return r.append(b)
 }
 
 // listRequest is which list, from where on, and in which version.
