@@ -150,7 +150,7 @@ func end(status unix.WaitStatus) {
 	var deflt [64]byte // SIG_DFL, as a struct sigaction
 	_, _, failed := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(status.Signal()),
 		uintptr(unsafe.Pointer(&deflt)), 0, 8, 0, 0) //nolint:gosec // all zero, and large enough
-	if failed == 0 {
+	if failed == 0 || status.Signal() == unix.SIGKILL { // which has no other action
 		_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), status.Signal())
 	}
 	os.Exit(128 + int(status.Signal()))
