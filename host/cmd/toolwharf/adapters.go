@@ -16,10 +16,11 @@ import (
 
 func (p *program) adapters() *cobra.Command {
 	c := &cobra.Command{
-		Use: "adapters", Short: "See the adapters",
-		Long: "Adapters asks the running host of this configuration; without one, they are started for the moment.",
+		Use: "adapters", Short: "See the adapters, and restart them",
+		Long: "Adapters asks the running host of this configuration. Without one, `list` and `show` start them for the\n" +
+			"moment, and `restart` and `logs` have nothing to be about.",
 	}
-	c.AddCommand(p.adaptersList(), p.adaptersShow())
+	c.AddCommand(p.adaptersList(), p.adaptersShow(), p.adaptersRestart())
 	return c
 }
 
@@ -75,6 +76,31 @@ func (p *program) adaptersShow() *cobra.Command {
 				}
 				return &control.NotFoundError{What: "adapter", Name: args[0]}
 			})
+		},
+	}
+}
+
+func (p *program) adaptersRestart() *cobra.Command {
+	return &cobra.Command{
+		Use: "restart NAME", Short: "Put a fresh instance in the place of what an adapter runs", Args: cobra.ExactArgs(1),
+		Long: "Restart starts a fresh instance beside the one that serves, and swaps them once it is ready: no call is\n" +
+			"lost. If the fresh one does not start, the old one serves on. An adapter that waits to be tried again, or\n" +
+			"was given up, is tried at once.",
+		Example: "  toolwharf adapters restart orders",
+		RunE: func(c *cobra.Command, args []string) error {
+			host, err := p.runningHostOf(c)
+			if err != nil {
+				return err
+			}
+			a, err := host.Restart(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if p.json {
+				return print(c, a)
+			}
+			_, err = fmt.Fprintf(c.OutOrStdout(), "%s is %s (process %d)\n", printable(a.Name), a.State, a.PID)
+			return err
 		},
 	}
 }

@@ -142,6 +142,16 @@ func (p *program) runningHost() *control.Client {
 	return client
 }
 
+// runningHostOf is the running host of the configuration, or an error that says that
+// there is none.
+func (p *program) runningHostOf(c *cobra.Command) (*control.Client, error) {
+	cfg, err := p.load(p.quietLog(c))
+	if err != nil {
+		return nil, err
+	}
+	return control.Dial(cfg.State)
+}
+
 // withHost calls f with the running host of the configuration, or, if there is
 // none, with one that is started for the moment.
 func (p *program) withHost(c *cobra.Command, f func(context.Context, control.API) error) error {

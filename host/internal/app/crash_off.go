@@ -8,6 +8,7 @@ package app
 import (
 	"time"
 
+	"github.com/toolwharf/toolwharf/host/internal/adapter/life"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 )
 
@@ -16,3 +17,6 @@ func crashPoint() func(executor.Point) { return nil }
 
 // lease is the store's own.
 func lease() time.Duration { return 0 }
+
+// pulse is the lives' own.
+func pulse() life.Pulse { return life.Pulse{} }

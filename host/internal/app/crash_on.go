@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/toolwharf/toolwharf/host/internal/adapter/life"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 )
 
@@ -35,3 +36,8 @@ func crashPoint() func(executor.Point) {
 
 // lease is short, so that tests see what happens after it.
 func lease() time.Duration { return time.Second }
+
+// pulse is fast, likewise.
+func pulse() life.Pulse {
+	return life.Pulse{Every: 200 * time.Millisecond, Within: 2 * time.Second, Misses: 2}
+}

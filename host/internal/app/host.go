@@ -96,7 +96,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		Adapters: adapters(o.Config), Dirs: directories(o.Config), Dir: o.Config.Dir, DropIn: dropInLimits,
 		Secrets:  secret.System{Dir: o.Config.Dir},
 		Launcher: &plugin.Launcher{RunDir: runDir, MaxResult: MaxResult, Log: log},
-		Registry: h.registry, Key: h.vault.key, Tell: h.redactor.Set, Log: log,
+		Registry: h.registry, Key: h.vault.key, Tell: h.redactor.Set, Pulse: pulse(), Log: log,
 	})
 	return h, nil
 }
@@ -134,7 +134,7 @@ func (h *Host) API(serves string) *control.Service {
 	return &control.Service{
 		Catalogue: h.registry, Executor: h.executor,
 		Operator: operator(), Desk: &approval.Desk{Store: h.vault.store, Self: h.config.Approval.Self},
-		Moored: h.moored,
+		Moored: h.moored, Renew: h.reconciler.Restart,
 		About: func() control.Host {
 			return control.Host{
 				Name: h.config.Name, Version: h.version, PID: os.Getpid(), Config: h.config.File,

@@ -26,7 +26,10 @@ type instance struct {
 	run     func(context.Context, *tool.Attempt) (tool.Outcome, error)
 	ended   error
 	drained int
-	slow    bool // to end: only when the context of Drain does
+	opened  int   // streams of catalogues
+	asked   int   // for its health
+	illness error // what it answers; errHangs: nothing
+	slow    bool  // to end: only when the context of Drain does
 }
 
 var _ adapter.Instance = (*instance)(nil)
@@ -75,9 +78,13 @@ func (i *instance) will(run func(context.Context, *tool.Attempt) (tool.Outcome, 
 
 func (i *instance) Catalogs(ctx context.Context) iter.Seq2[adapter.Catalog, error] {
 	return func(yield func(adapter.Catalog, error) bool) {
+		i.mu.Lock()
+		catalogs := i.catalogs
+		i.opened++
+		i.mu.Unlock()
 		for {
 			select {
-			case c, open := <-i.catalogs:
+			case c, open := <-catalogs:
 				if !open {
 					yield(adapter.Catalog{}, errors.New("the stream broke off"))
 					return
@@ -94,7 +101,46 @@ func (i *instance) Catalogs(ctx context.Context) iter.Seq2[adapter.Catalog, erro
 	}
 }
 
-func (i *instance) Health(context.Context) error { return nil }
+// breaks cuts the stream of catalogues off, as often as it is opened again.
+func (i *instance) breaks() { close(i.catalogs) }
+
+// mends lets the next stream be a whole one.
+func (i *instance) mends(tools ...string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.catalogs = make(chan adapter.Catalog, 10)
+	i.catalogs <- offering(tools...)
+}
+
+// errHangs is the health of an instance that does not answer.
+var errHangs = errors.New("hangs")
+
+func (i *instance) Health(ctx context.Context) error {
+	i.mu.Lock()
+	i.asked++
+	err := i.illness
+	i.mu.Unlock()
+	if errors.Is(err, errHangs) {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return err
+}
+
+// falls changes its health.
+func (i *instance) falls(ill error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.illness = ill
+}
+
+// counts are how often its catalogues were followed, and it was asked for its
+// health.
+func (i *instance) counts() (opened, asked int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.opened, i.asked
+}
 
 func (i *instance) Drain(ctx context.Context) error {
 	i.mu.Lock()

@@ -33,7 +33,9 @@ type Config struct {
 	Registry Registry
 	// Key is what origins are keyed with.
 	Key []byte
-	Log hclog.Logger
+	// Pulse is how the health of what serves is asked for.
+	Pulse Pulse
+	Log   hclog.Logger
 }
 
 // Life is one adapter's. It is safe for concurrent use.
@@ -43,11 +45,12 @@ type Life struct {
 	done   chan struct{} // closed once nothing of it is left
 	drains sync.WaitGroup
 
-	mu      sync.Mutex
-	wanted  wanted
-	status  adapter.Status
-	current *running
-	changed chan struct{} // closed at the next change of status or current
+	mu        sync.Mutex
+	wanted    wanted
+	status    adapter.Status
+	current   *running
+	restarted answer        // of the newest restart
+	changed   chan struct{} // closed at the next change of any of these
 }
 
 // wanted is what the reconciler said last: a desired instance, a reason to wait
@@ -57,6 +60,8 @@ type wanted struct {
 	digest  tool.Digest
 	reason  string
 	stop    bool
+	// restarts that were asked for so far.
+	restarts uint64
 }
 
 // New starts a life that waits to be told what is wanted.
@@ -102,9 +107,15 @@ func (l *Life) want(w wanted) {
 		l.mu.Unlock()
 		return // the end is the end
 	}
+	w.restarts = l.wanted.restarts
 	l.wanted = w
 	l.announce()
 	l.mu.Unlock()
+	l.nudge()
+}
+
+// nudge makes the machine look at what is wanted.
+func (l *Life) nudge() {
 	select {
 	case l.signal <- struct{}{}:
 	default:

@@ -20,6 +20,8 @@ type machine struct {
 	last   tool.Digest // what temper is about
 	temper *temper
 	retry  *time.Timer // when failed is tried again; nil: not by itself
+
+	restarts uint64 // that were done
 }
 
 func (m *machine) run() {
@@ -76,6 +78,8 @@ func (m *machine) bury(w wanted) {
 // nothing to do but to wait.
 func (m *machine) step(w wanted) (rested bool) {
 	switch {
+	case w.restarts != m.restarts:
+		return m.restart(w)
 	case w.desired == nil && w.reason == "": // nothing was said yet
 	case w.desired == nil:
 		m.forget()
@@ -89,7 +93,8 @@ func (m *machine) step(w wanted) (rested bool) {
 		}
 	case w.digest == m.failed && (m.temper.quarantined() || m.retry != nil): // it is not time
 	default:
-		return m.try(w)
+		// If it failed: what is wanted may have changed meanwhile.
+		return m.try(w) == nil
 	}
 	return true
 }
@@ -97,7 +102,7 @@ func (m *machine) step(w wanted) (rested bool) {
 // try starts what is wanted, beside what serves. A start is the one path, first,
 // after a crash and in a swap: launch, configure, wait for the first catalogue,
 // and only then offer it in the place of what served before.
-func (m *machine) try(w wanted) (succeeded bool) {
+func (m *machine) try(w wanted) error {
 	m.about(w)
 	m.forget()
 	m.begin(w, m.cur)
@@ -108,19 +113,19 @@ func (m *machine) try(w wanted) (succeeded bool) {
 	}
 	if err == nil {
 		m.cur = s.running
-		return true
+		return nil
 	}
 	delay, again := m.temper.failed(err, w.desired.Limits.Restarts)
 	if again && delay == 0 {
 		m.stumbled(err)
-		return false
+		return err
 	}
 	m.failed = w.digest
 	if again {
 		m.retry = time.NewTimer(delay)
 	}
 	m.Life.failed(w, m.cur, err, delay)
-	return false // what is wanted may have changed meanwhile
+	return err
 }
 
 // attend waits for a start to end. What serves may crash meanwhile: nobody is to
@@ -129,15 +134,18 @@ func (m *machine) attend(w wanted) started {
 	over := make(chan started, 1)
 	go func() { over <- m.start(w) }()
 	var ended <-chan struct{}
+	var ill <-chan error
 	if m.cur != nil {
-		ended = m.cur.instance.Done()
+		ended, ill = m.cur.instance.Done(), m.cur.ill
 	}
 	for {
 		select {
 		case s := <-over:
 			return s
+		case why := <-ill:
+			m.putDown(m.cur, why)
 		case <-ended:
-			ended = nil
+			ended, ill = nil, nil
 			m.lose()
 		}
 	}
@@ -162,8 +170,9 @@ func (m *machine) forget() {
 func (m *machine) wait() {
 	var ended <-chan struct{}
 	var updates <-chan update
+	var ill <-chan error
 	if m.cur != nil {
-		ended, updates = m.cur.instance.Done(), m.cur.updates
+		ended, updates, ill = m.cur.instance.Done(), m.cur.updates, m.cur.ill
 	}
 	var again <-chan time.Time
 	if m.retry != nil {
@@ -175,6 +184,8 @@ func (m *machine) wait() {
 		m.retry = nil
 	case u := <-updates:
 		m.refresh(m.cur, u)
+	case why := <-ill:
+		m.putDown(m.cur, why)
 	case <-ended:
 	}
 }

@@ -27,7 +27,7 @@ var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 		What: rapid.SampledFrom([]string{
 			"want", "want", "missing", "crash", "crash", "starts fail", "starts crash", "starts are refused", "starts hang", "starts take a second",
 			"starts succeed", "starts succeed", "time passes", "more time passes", "call that reads dies", "call with effects dies",
-			"want and crash at once", "crash and missing at once", "stop",
+			"want and crash at once", "crash and missing at once", "restart", "hangs", "stop",
 		}).Draw(t, "what"),
 		N: rapid.IntRange(1, 3).Draw(t, "n"),
 	}
@@ -103,6 +103,12 @@ func (f *fixture) happen(s step) string {
 		return f.callDies(tool.ReadOnly, 2)
 	case "call with effects dies":
 		return f.callDies(tool.Additive, 1)
+	case "restart":
+		go func() { _ = f.Restart(context.Background()) }() // what comes of it is another test's
+	case "hangs":
+		for _, in := range f.launcher.instances() {
+			in.falls(errHangs)
+		}
 	case "stop":
 		if err := f.Stop(f.t.Context()); err != nil {
 			return err.Error()

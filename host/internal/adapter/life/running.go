@@ -30,7 +30,9 @@ type running struct {
 	digest   tool.Digest
 	instance adapter.Instance
 	updates  chan update
-	cancel   context.CancelFunc // ends the watch
+	ill      chan error
+	illness  error              // why it was ended; the machine's
+	cancel   context.CancelFunc // ends the watch and the pulse
 	since    time.Time
 	specs    map[tool.Digest]bool // of what it offers; guarded by life.mu
 	retired  <-chan struct{}      // of what it replaced
@@ -81,12 +83,14 @@ func (l *Life) start(w wanted) (s started) {
 	watch, stop := context.WithCancel(context.Background())
 	s.running = &running{
 		life: l, desired: d, digest: w.digest, instance: instance,
-		updates: make(chan update), cancel: stop, since: time.Now(),
+		updates: make(chan update), ill: make(chan error), cancel: stop, since: time.Now(),
 	}
 	go s.watch(watch)
 	if s.catalog, s.err = s.first(ctx); s.err != nil {
 		l.end(s.running)
+		return s
 	}
+	go s.beat(watch, l.config.Pulse)
 	return s
 }
 
@@ -126,15 +130,40 @@ func (l *Life) abandonWhenStopped(cancel func()) (done func()) {
 	return func() { close(over) }
 }
 
-// watch hands on each catalogue until ctx ends.
+// watch hands on each catalogue until ctx ends. A stream that breaks off while the
+// instance lives is opened again, after pauses that grow as long as no stream lasts.
 func (r *running) watch(ctx context.Context) {
-	for c, err := range r.instance.Catalogs(ctx) {
+	pauses := newPauses()
+	for {
+		opened := time.Now()
+		if !r.follow(ctx) || ctx.Err() != nil {
+			return
+		}
+		if time.Since(opened) > slowest {
+			pauses.Reset()
+		}
 		select {
-		case r.updates <- update{c, err}:
+		case <-time.After(pauses.NextBackOff()):
+		case <-r.instance.Done():
+			return
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// follow hands on the catalogues of one stream, and reports whether it broke off:
+// one that ends otherwise has nothing more to say.
+func (r *running) follow(ctx context.Context) (broke bool) {
+	for c, err := range r.instance.Catalogs(ctx) {
+		broke = err != nil
+		select {
+		case r.updates <- update{c, err}:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return broke
 }
 
 // first waits for the first catalogue.
@@ -206,12 +235,16 @@ func (l *Life) refresh(r *running, u update) {
 
 // crashed says that an instance ended by itself.
 func (l *Life) crashed(r *running) {
+	said := "it ended by itself: "
 	reason := r.instance.Ended()
-	l.config.Log.Error("adapter ended by itself", "adapter", l.config.Name, "pid", r.instance.About().PID, "reason", reason)
+	if r.illness != nil {
+		said, reason = "it was ended: ", r.illness
+	}
+	l.config.Log.Error("adapter has ended", "adapter", l.config.Name, "pid", r.instance.About().PID, "reason", reason)
 	l.update(func(s *adapter.Status) {
 		s.State, s.PID = adapter.Starting, 0
 		s.Crashes++
-		s.Cause = "it ended by itself: " + reason.Error()
+		s.Cause = said + reason.Error()
 	})
 }
 

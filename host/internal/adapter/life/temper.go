@@ -31,10 +31,12 @@ type temper struct {
 	pauses   *backoff.ExponentialBackOff
 }
 
-func newTemper() *temper {
+func newTemper() *temper { return &temper{pauses: newPauses()} }
+
+func newPauses() *backoff.ExponentialBackOff {
 	p := backoff.NewExponentialBackOff()
 	p.InitialInterval, p.MaxInterval = time.Second, slowest
-	return &temper{pauses: p}
+	return p
 }
 
 // crashed: an instance ended by itself after having lived so long. Up to

@@ -60,6 +60,9 @@ func (in *instance) Ended() error {
 func (in *instance) Health(ctx context.Context) error {
 	r, err := grpc_health_v1.NewHealthClient(in.conn).Check(ctx,
 		&grpc_health_v1.HealthCheckRequest{Service: goplugin.GRPCServiceName})
+	if status.Code(err) == codes.Unimplemented {
+		return nil // it has no such service, and says so
+	}
 	if err != nil {
 		return fmt.Errorf("health of %s: %w", in.name, err)
 	}

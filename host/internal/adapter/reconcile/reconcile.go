@@ -47,6 +47,8 @@ type Config struct {
 	Registry life.Registry
 	// Key is what origins are keyed with.
 	Key []byte
+	// Pulse is each life's.
+	Pulse life.Pulse
 	// Tell hears of each adapter's secrets before it is started; may be nil.
 	Tell func(adapter string, secrets []string)
 	Log  hclog.Logger
@@ -155,7 +157,8 @@ func (r *Reconciler) life(name string) *life.Life {
 	l := r.lives[name]
 	if l == nil {
 		l = life.New(life.Config{
-			Name: name, Launcher: r.config.Launcher, Registry: r.config.Registry, Key: r.config.Key, Log: r.config.Log,
+			Name: name, Launcher: r.config.Launcher, Registry: r.config.Registry, Key: r.config.Key,
+			Pulse: r.config.Pulse, Log: r.config.Log,
 		})
 		r.lives[name] = l
 	}
@@ -216,6 +219,18 @@ func (r *Reconciler) Status() []adapter.Status {
 	}
 	slices.SortFunc(out, func(a, b adapter.Status) int { return strings.Compare(a.Name, b.Name) })
 	return out
+}
+
+// Restart restarts one adapter, as its life says. found is false if there is none of
+// that name.
+func (r *Reconciler) Restart(ctx context.Context, name string) (found bool, err error) {
+	r.mu.Lock()
+	l := r.lives[name]
+	r.mu.Unlock()
+	if l == nil {
+		return false, nil
+	}
+	return true, l.Restart(ctx)
 }
 
 // Notes are what was left out of the directories, and why.

@@ -138,3 +138,21 @@ func TestRunWithoutAnythingEnds(t *testing.T) {
 	until(t, "it has looked", f.Tried)
 	stop()
 }
+
+func TestARestartIsOfTheOneThatIsNamed(t *testing.T) {
+	dir := directory(t)
+	drop(t, dir, "echo", "1")
+	drop(t, dir, "hello", "1")
+	f := newFixture(nil, dir)
+	f.runs(t)
+	until(t, "both are ready", func() bool { return f.state("echo") == adapter.Ready && f.state("hello") == adapter.Ready })
+	if found, err := f.Restart(t.Context(), "echo"); !found || err != nil {
+		t.Errorf("%v, %v", found, err)
+	}
+	if e, h := len(f.launcher.of("echo")), len(f.launcher.of("hello")); e != 2 || h != 1 {
+		t.Errorf("echo was started %d times, hello %d times", e, h)
+	}
+	if found, _ := f.Restart(t.Context(), "orders"); found {
+		t.Error("what there is not was restarted")
+	}
+}

@@ -22,6 +22,9 @@ import (
 type API interface {
 	Host(context.Context) (*Host, error)
 	Adapters(context.Context) ([]Adapter, error)
+	// Restart puts a fresh instance in the place of what an adapter runs, at once.
+	// If that fails, the error says why, and what served before serves on.
+	Restart(ctx context.Context, name string) (*Adapter, error)
 	Tools(context.Context) ([]Tool, error)
 	// Call runs a tool as the operator.
 	Call(ctx context.Context, name string, args json.RawMessage, resume Keys) (*Answer, error)

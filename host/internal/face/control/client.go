@@ -81,6 +81,17 @@ func (c *Client) Adapters(ctx context.Context) ([]Adapter, error) {
 	return ask[[]Adapter](ctx, c, http.MethodGet, "/v1/adapters", nil)
 }
 
+// Restart restarts an adapter.
+func (c *Client) Restart(ctx context.Context, name string) (*Adapter, error) {
+	if isOtherPath(name) {
+		return nil, &NotFoundError{"adapter", name}
+	}
+	return ask[*Adapter](ctx, c, http.MethodPost, "/v1/adapters/"+url.PathEscape(name)+"/restart", nil)
+}
+
+// isOtherPath: as a segment of a path, it would lead elsewhere.
+func isOtherPath(name string) bool { return name == "" || name == "." || name == ".." }
+
 // Tools says which tools there are.
 func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 	return ask[[]Tool](ctx, c, http.MethodGet, "/v1/tools", nil)
@@ -125,7 +136,7 @@ func (c *Client) Explain(ctx context.Context, name string, args json.RawMessage)
 // about asks for something to be done with one tool.
 func about[T any](ctx context.Context, c *Client, name, what string, args json.RawMessage) (T, error) {
 	var none T
-	if name == "" || name == "." || name == ".." { // would be another path
+	if isOtherPath(name) {
 		return none, &NotFoundError{"tool", name}
 	}
 	if len(args) > maxBody { // the host would hang up in the middle of it
@@ -158,6 +169,12 @@ func ask[T any](ctx context.Context, c *Client, method, path string, body []byte
 		}
 		fallthrough
 	default:
+		var said struct {
+			Error string `json:"error"`
+		}
+		if json.Unmarshal(raw, &said) == nil && said.Error != "" {
+			return v, errors.New(said.Error)
+		}
 		return v, fmt.Errorf("host at %s: %s: %.256s", c.path, resp.Status, raw)
 	}
 	if err := json.Unmarshal(raw, &v); err != nil {

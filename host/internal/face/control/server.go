@@ -130,6 +130,9 @@ func Handler(api API) http.Handler {
 	mux := http.NewServeMux()
 	handle(mux, "GET /v1/host", func(r *http.Request) (any, error) { return api.Host(r.Context()) })
 	handle(mux, "GET /v1/adapters", func(r *http.Request) (any, error) { return api.Adapters(r.Context()) })
+	handle(mux, "POST /v1/adapters/{name}/restart", func(r *http.Request) (any, error) {
+		return api.Restart(r.Context(), r.PathValue("name"))
+	})
 	handle(mux, "GET /v1/tools", func(r *http.Request) (any, error) { return api.Tools(r.Context()) })
 	handle(mux, "POST /v1/tools/{name}/call", func(r *http.Request) (any, error) {
 		body, err := arguments(r)

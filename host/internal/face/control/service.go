@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
@@ -31,7 +32,9 @@ type Service struct {
 	// About says which host this is.
 	About func() Host
 	// Moored says which adapters there are.
-	Moored    func() []Adapter
+	Moored func() []Adapter
+	// Renew restarts an adapter.
+	Renew     func(ctx context.Context, name string) (found bool, err error)
 	Catalogue Catalogue
 	Executor  Executor
 	// Operator is who calls: the user at the other end of the socket.
@@ -50,6 +53,22 @@ func (s *Service) Host(context.Context) (*Host, error) {
 
 // Adapters says which adapters there are, sorted by name.
 func (s *Service) Adapters(context.Context) ([]Adapter, error) { return s.Moored(), nil }
+
+// Restart restarts an adapter and says where it is then.
+func (s *Service) Restart(ctx context.Context, name string) (*Adapter, error) {
+	found, err := s.Renew(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("adapter %s was not restarted: %w", name, err)
+	}
+	if found {
+		for _, a := range s.Moored() {
+			if a.Name == name {
+				return &a, nil
+			}
+		}
+	}
+	return nil, &NotFoundError{"adapter", name}
+}
 
 // Tools says which tools there are, sorted by name.
 func (s *Service) Tools(context.Context) ([]Tool, error) {
