@@ -38,6 +38,9 @@ type Status struct {
 	Tools   int
 	// Crashes of this adapter since the host started.
 	Crashes int
+	// Behind: what serves is not what is wanted: that is starting, or did not
+	// start, or nothing is wanted any more.
+	Behind bool
 	// Cause is why it is not ready, or why the newest version of it is not
 	// what runs.
 	Cause string

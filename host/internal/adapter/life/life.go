@@ -126,7 +126,9 @@ func (l *Life) nudge() {
 func (l *Life) Status() (adapter.Status, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.status, l.changed
+	s := l.status
+	s.Behind = l.current != nil && l.current.digest != l.wanted.digest
+	return s, l.changed
 }
 
 // update changes the status.

@@ -98,9 +98,7 @@ func (r *Reconciler) configured(a Adapter, c *catalog.Contents) (d *adapter.Desi
 	if err != nil {
 		return nil, "config: " + err.Error(), false
 	}
-	if r.config.Tell != nil {
-		r.config.Tell(a.Name, append(secrets, more...))
-	}
+	r.tell(a.Name, append(secrets, more...))
 	return &adapter.Desired{
 		Name: a.Name, Program: program(p), Prefix: a.Prefix, Config: raw, Configured: true, MayAsk: true,
 		Env: env, Dir: r.config.Dir, Limits: a.Limits, Locate: a.Locate,

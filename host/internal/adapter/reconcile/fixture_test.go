@@ -112,22 +112,22 @@ func (i *instance) over() bool {
 	}
 }
 
-// secrets is a source of variables.
-type secrets struct {
+// variables is a source of secrets.
+type variables struct {
 	mu   sync.Mutex
 	vars map[string]string
 }
 
-func (s *secrets) Env(name string) (string, bool) {
+func (s *variables) Env(name string) (string, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, ok := s.vars[name]
 	return v, ok
 }
 
-func (s *secrets) File(string) ([]byte, error) { return nil, fs.ErrNotExist }
+func (s *variables) File(string) ([]byte, error) { return nil, fs.ErrNotExist }
 
-func (s *secrets) set(name, value string) {
+func (s *variables) set(name, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.vars == nil {
@@ -143,14 +143,14 @@ type fixture struct {
 	*Reconciler
 
 	launcher *launcher
-	secrets  *secrets
+	secrets  *variables
 	registry *registry.Registry
 }
 
 func newFixture(adapters []Adapter, dirs ...string) *fixture {
-	f := &fixture{launcher: &launcher{}, secrets: &secrets{}, registry: registry.New()}
+	f := &fixture{launcher: &launcher{}, secrets: &variables{}, registry: registry.New()}
 	c := Config{
-		Adapters: adapters, Dir: "/d", DropIn: limits, Secrets: f.secrets, Launcher: f.launcher,
+		Wish: Wish{Adapters: adapters}, Dir: "/d", DropIn: limits, Secrets: f.secrets, Launcher: f.launcher,
 		Registry: f.registry, Log: hclog.NewNullLogger(),
 	}
 	for _, d := range dirs {

@@ -33,11 +33,18 @@ type Adapter struct {
 	Locate func(pointer string) string
 }
 
-// Config is what a reconciler is made of.
-type Config struct {
+// Wish is what the operator wants, as far as it may change while the host runs.
+type Wish struct {
 	Adapters []Adapter
 	// Dirs are looked into in this order.
 	Dirs []catalog.Directory
+}
+
+// Config is what a reconciler is made of.
+type Config struct {
+	// Wish holds until Want says otherwise.
+	Wish
+
 	// Dir is the working directory of plugins.
 	Dir string
 	// DropIn are the limits of plugins that nobody has configured.
@@ -65,6 +72,7 @@ const (
 type Reconciler struct {
 	config Config
 	kick   chan struct{} // look again
+	wishes chan Wish     // the newest that Run has not seen
 	looked chan struct{} // closed once everything desired has a life
 	once   sync.Once     // closes looked
 
@@ -72,34 +80,45 @@ type Reconciler struct {
 	lives    map[string]*life.Life
 	stopping map[string]*life.Life
 	notes    []string
+	told     map[string]secrets // by adapter
 }
 
 // New returns a reconciler that has not looked yet.
 func New(c Config) *Reconciler {
 	return &Reconciler{
-		config: c, kick: make(chan struct{}, 1), looked: make(chan struct{}),
-		lives: map[string]*life.Life{}, stopping: map[string]*life.Life{},
+		config: c, kick: make(chan struct{}, 1), wishes: make(chan Wish, 1), looked: make(chan struct{}),
+		lives: map[string]*life.Life{}, stopping: map[string]*life.Life{}, told: map[string]secrets{},
 	}
+}
+
+// Want puts another wish in the place of the one before. What both have alike
+// goes on undisturbed; secrets are read again. One caller at a time.
+func (r *Reconciler) Want(w Wish) {
+	select {
+	case <-r.wishes: // Run has not seen it and need not
+	default:
+	}
+	r.wishes <- w
 }
 
 // Run reconciles until ctx ends, and then drains everything. It returns once
 // nothing runs any more.
 func (r *Reconciler) Run(ctx context.Context) error {
-	contents := make(chan *catalog.Contents)
-	go func() {
-		for c := range catalog.Changes(ctx, r.config.Dirs, r.config.Log) {
-			select {
-			case contents <- c:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	contents, leave := r.look(ctx)
+	defer func() { leave() }()
 	var latest *catalog.Contents
 	var again <-chan time.Time // set while a secret is missing
 	for {
 		select {
 		case latest = <-contents:
+		case w := <-r.wishes:
+			moved := !slices.Equal(w.Dirs, r.config.Dirs)
+			r.config.Wish = w
+			if moved { // what lies in the others is known in a moment; until then what is known holds
+				leave()
+				contents, leave = r.look(ctx)
+				continue
+			}
 		case <-r.kick:
 		case <-again:
 		case <-ctx.Done():
@@ -114,6 +133,22 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		}
 		r.once.Do(func() { close(r.looked) })
 	}
+}
+
+// look begins to look into the directories.
+func (r *Reconciler) look(ctx context.Context) (_ <-chan *catalog.Contents, leave func()) {
+	ctx, leave = context.WithCancel(ctx)
+	contents, dirs := make(chan *catalog.Contents), r.config.Dirs
+	go func() {
+		for c := range catalog.Changes(ctx, dirs, r.config.Log) {
+			select {
+			case contents <- c:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return contents, leave
 }
 
 // apply tells every life what is wanted of it, and reports whether one of them
@@ -175,6 +210,9 @@ func (r *Reconciler) end(name string, l *life.Life) {
 	<-l.Done()
 	r.mu.Lock()
 	delete(r.stopping, name)
+	if r.lives[name] == nil {
+		r.forget(name)
+	}
 	r.mu.Unlock()
 	select {
 	case r.kick <- struct{}{}:
