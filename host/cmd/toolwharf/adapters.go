@@ -34,6 +34,13 @@ func (p *program) adaptersList() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				host, err := api.Host(ctx)
+				if err != nil {
+					return err
+				}
+				for _, n := range host.Notes {
+					_, _ = fmt.Fprintf(c.ErrOrStderr(), "note: %s\n", printable(n))
+				}
 				if p.json {
 					return print(c, adapters)
 				}
@@ -43,17 +50,7 @@ func (p *program) adaptersList() *cobra.Command {
 						a.Name, a.Plugin, a.State, strconv.Itoa(a.Tools), a.Sandbox, firstLine(a.Cause, 80),
 					})
 				}
-				if err := table(c.OutOrStdout(), "ADAPTER\tPLUGIN\tSTATE\tTOOLS\tSANDBOX\tCAUSE", rows); err != nil {
-					return err
-				}
-				host, err := api.Host(ctx)
-				if err != nil {
-					return err
-				}
-				for _, n := range host.Notes {
-					_, _ = fmt.Fprintf(c.ErrOrStderr(), "note: %s\n", printable(n))
-				}
-				return nil
+				return table(c.OutOrStdout(), "ADAPTER\tPLUGIN\tSTATE\tTOOLS\tSANDBOX\tCAUSE", rows)
 			})
 		},
 	}

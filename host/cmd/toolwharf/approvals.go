@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolwharf/toolwharf/host/internal/app"
+	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/face/control"
 )
 
@@ -37,15 +38,15 @@ func (p *program) approvals() *cobra.Command {
 // withCounter calls f with the running host, or with the store.
 func (p *program) withCounter(c *cobra.Command, f func(context.Context, counter) error) error {
 	log := p.quietLog(c)
-	cfg, err := p.load(log)
-	if err != nil {
-		return err
-	}
-	client, err := control.Dial(cfg.State)
+	client, err := control.Dial(config.StateOf(p.file))
 	switch {
 	case err == nil:
 		return f(c.Context(), client)
 	case !errors.Is(err, control.ErrNoHost):
+		return err
+	}
+	cfg, err := p.load(log)
+	if err != nil {
 		return err
 	}
 	k, closeCounter, err := app.OpenCounter(c.Context(), cfg, log)

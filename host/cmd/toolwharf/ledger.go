@@ -93,7 +93,7 @@ func (p *program) ledgerQuery() *cobra.Command {
 
 // withLedger calls f with the ledger of the configuration.
 func (p *program) withLedger(c *cobra.Command, f func(app.LedgerReader) error) error {
-	cfg, err := p.load(p.quietLog(c))
+	cfg, err := p.loadState(c)
 	if err != nil {
 		return err
 	}

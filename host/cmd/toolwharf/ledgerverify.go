@@ -58,7 +58,7 @@ func (p *program) verify(c *cobra.Command, trust ledger.Trust, keys []string, fi
 	var cfg *config.Config
 	var err error
 	if file == "" || len(keys) == 0 { // else there is nothing to look up
-		if cfg, err = p.load(p.quietLog(c)); err != nil {
+		if cfg, err = p.loadState(c); err != nil {
 			return nil, err
 		}
 	}

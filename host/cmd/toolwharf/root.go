@@ -115,6 +115,23 @@ func (p *program) load(log hclog.Logger) (*config.Config, error) {
 	return c, nil
 }
 
+// loadState is load for who only wants to read the store. A file that was broken
+// since the store was made does not hide it: its faults are said, and what else
+// it says is not to be relied on.
+func (p *program) loadState(c *cobra.Command) (*config.Config, error) {
+	cfg, err := p.load(p.quietLog(c))
+	if err == nil {
+		return cfg, nil
+	}
+	there := &config.Config{State: config.StateOf(p.file)}
+	if _, absent := os.Stat(app.StorePath(there)); absent != nil {
+		return nil, err
+	}
+	_, _ = fmt.Fprintln(c.ErrOrStderr(), err)
+	_, _ = fmt.Fprintf(c.ErrOrStderr(), "toolwharf: the configuration is at fault; this is the store in %s\n", there.State)
+	return there, nil
+}
+
 func (p *program) log() hclog.Logger {
 	return telemetry.NewLog(telemetry.Options{Level: p.level, Format: p.format, Out: os.Stderr})
 }
@@ -129,13 +146,10 @@ func (p *program) quietLog(c *cobra.Command) hclog.Logger {
 	return telemetry.NewLog(telemetry.Options{Level: level, Format: p.format, Out: os.Stderr})
 }
 
-// runningHost is the running host of the configuration, nil if there is none.
+// runningHost is the running host of the configuration, nil if there is none. A
+// host goes on serving when its file is broken later.
 func (p *program) runningHost() *control.Client {
-	cfg, _ := config.Load(p.file)
-	if cfg == nil {
-		return nil
-	}
-	client, err := control.Dial(cfg.State)
+	client, err := control.Dial(config.StateOf(p.file))
 	if err != nil {
 		return nil
 	}
@@ -156,15 +170,15 @@ func (p *program) runningHostOf(c *cobra.Command) (*control.Client, error) {
 // none, with one that is started for the moment.
 func (p *program) withHost(c *cobra.Command, f func(context.Context, control.API) error) error {
 	ctx, log := c.Context(), p.quietLog(c)
-	cfg, err := p.load(log)
-	if err != nil {
-		return err
-	}
-	client, err := control.Dial(cfg.State)
+	client, err := control.Dial(config.StateOf(p.file))
 	switch {
 	case err == nil:
 		return f(ctx, client)
 	case !errors.Is(err, control.ErrNoHost):
+		return err
+	}
+	cfg, err := p.load(log)
+	if err != nil {
 		return err
 	}
 	host, err := app.Open(ctx, app.Options{Config: cfg, Version: version, Log: log, OwnProcess: true})

@@ -5,6 +5,8 @@ package main
 
 import (
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +19,8 @@ func (p *program) serve() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve the tools to MCP clients",
 		Long: "Serve starts the adapters and serves their tools over Streamable HTTP, or, with --stdio, to the client that\n" +
-			"has started it. Ctrl-C or SIGTERM ends it: calls that run are finished first.",
+			"has started it. Ctrl-C or SIGTERM ends it: calls that run are finished first. A change of the configuration\n" +
+			"file, or SIGHUP, is taken over while it runs; a file that is at fault changes nothing.",
 		Example: "  toolwharf serve\n  toolwharf serve -c /etc/toolwharf/toolwharf.yaml --log-format json\n  toolwharf serve --stdio",
 		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -26,7 +29,11 @@ func (p *program) serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			host, err := app.Open(c.Context(), app.Options{Config: cfg, Version: version, Log: log, OwnProcess: true})
+			hangup := make(chan os.Signal, 1)
+			signal.Notify(hangup, syscall.SIGHUP) // before anything runs that it could end
+			host, err := app.Open(c.Context(), app.Options{
+				Config: cfg, Version: version, Hangup: hangup, Log: log, OwnProcess: true,
+			})
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
+	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/rules"
 	"github.com/toolwharf/toolwharf/host/internal/seal"
@@ -23,34 +24,62 @@ var (
 
 // newExecutor puts the executor of this host together from its configuration.
 func (h *Host) newExecutor(id string) (*executor.Executor, error) {
-	policy, err := h.policy()
+	policy, err := h.newPolicy(h.config, nil)
 	if err != nil {
 		return nil, err
 	}
+	h.reloads.rules = policy.rules
 	sealer, err := h.sealer()
 	if err != nil {
 		return nil, err
 	}
-	a := h.config.Approval
-	asking := executor.Asking{
-		Deferred: a.Mode == "deferred", Form: a.ClientForm, Expires: a.Expires, Wait: a.Wait,
-		Quota: pendingQuota, FormQuota: formQuota,
-	}
+	asking := asking(h.config)
 	if asking.Form {
 		h.log.Warn("approval.client_form: clients that can show a form decide about their own calls; " +
 			"an agentic client may answer by itself")
 	}
 	return executor.New(executor.Config{
-		Registry: h.registry, Gates: []executor.Gate{policy, approval.Gate{Asks: asking.Deferred || asking.Form}},
+		Registry: h.registry, Gates: policy.Gates,
 		Journal: h.vault.spool, Approvals: h.vault.store, Sealer: sealer, Asking: asking, Redactor: &h.redactor,
 		MaxResult: MaxResult, Reached: crashPoint(), Host: id, Key: h.vault.key, Log: telemetry.Slog(h.log.Named("executor")),
 	}), nil
 }
 
-// policy is the configured rules and defaults.
-func (h *Host) policy() (*rules.Rules, error) {
-	list := make([]rules.Rule, 0, len(h.config.Rules))
-	for _, r := range h.config.Rules {
+// asking says who decides what needs an approval.
+func asking(c *config.Config) executor.Asking {
+	a := c.Approval
+	return executor.Asking{
+		Deferred: a.Mode == "deferred", Form: a.ClientForm, Expires: a.Expires, Wait: a.Wait,
+		Quota: pendingQuota, FormQuota: formQuota,
+	}
+}
+
+// policy is what may change while calls run.
+type policy struct {
+	*executor.Policy
+
+	rules *rules.Transition
+}
+
+// newPolicy is that of a configuration. earlier are the rules of those before.
+func (h *Host) newPolicy(c *config.Config, earlier []*rules.Rules) (policy, error) {
+	now, err := newRules(c)
+	if err != nil {
+		return policy{}, err
+	}
+	judge := &rules.Transition{
+		Now: now, Before: earlier,
+		Behind: func(adapter string) bool { return h.reconciler.Behind(adapter) }, // it is made later
+	}
+	asking := asking(c)
+	gates := []executor.Gate{judge, approval.Gate{Asks: asking.Deferred || asking.Form}}
+	return policy{&executor.Policy{Gates: gates}, judge}, nil
+}
+
+// newRules are the configured rules and defaults.
+func newRules(c *config.Config) (*rules.Rules, error) {
+	list := make([]rules.Rule, 0, len(c.Rules))
+	for _, r := range c.Rules {
 		rule := rules.Rule{Line: r.Line}
 		switch {
 		case len(r.Allow) > 0:
@@ -62,7 +91,7 @@ func (h *Host) policy() (*rules.Rules, error) {
 		}
 		list = append(list, rule)
 	}
-	d := h.config.Defaults
+	d := c.Defaults
 	policy, err := rules.New(list, rules.Defaults{
 		ReadOnly: rules.Verb(d.ReadOnly), Additive: rules.Verb(d.Additive), Destructive: rules.Verb(d.Destructive),
 	})

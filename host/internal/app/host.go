@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/user"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -39,7 +40,9 @@ type Options struct {
 	Config *config.Config
 	// Version of the host's program.
 	Version string
-	Log     hclog.Logger
+	// Hangup is told to read the configuration again; may be nil.
+	Hangup <-chan os.Signal
+	Log    hclog.Logger
 	// OwnProcess: this process is the host's alone, not that of a program which
 	// embeds it. What plugins leave behind becomes its child and is ended.
 	OwnProcess bool
@@ -47,7 +50,9 @@ type Options struct {
 
 // Host is one host, with or without faces.
 type Host struct {
-	config     *config.Config
+	config     *config.Config // of the start: what needs a restart is read here
+	reloads    reloads
+	hangup     <-chan os.Signal
 	version    string
 	log        hclog.Logger
 	started    time.Time
@@ -56,6 +61,7 @@ type Host struct {
 	registry   *registry.Registry
 	executor   *executor.Executor
 	redactor   redact.Redactor
+	tried      atomic.Bool // each adapter was, once
 	reconciler *reconcile.Reconciler
 
 	stop    context.CancelFunc // of the reconciler
@@ -65,6 +71,9 @@ type Host struct {
 // Open prepares a host: state directory, store, executor. Nothing is started
 // yet. Close must be called.
 func Open(ctx context.Context, o Options) (_ *Host, err error) {
+	if err := checkTrust(o.Config.File); err != nil {
+		return nil, err
+	}
 	tune()
 	if o.OwnProcess {
 		if err := process.Adopt(); err != nil {
@@ -76,7 +85,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		return nil, fmt.Errorf("directory for sockets: %w", err)
 	}
 	h := &Host{
-		config: o.Config, version: o.Version, log: o.Log, started: time.Now(),
+		config: o.Config, reloads: reloads{holds: o.Config, sum: o.Config.Sum}, hangup: o.Hangup, version: o.Version, log: o.Log, started: time.Now(),
 		runDir: runDir, registry: registry.New(), stopped: make(chan error, 1),
 	}
 	defer func() {
@@ -93,7 +102,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	}
 	log := o.Log.Named("adapter")
 	h.reconciler = reconcile.New(reconcile.Config{
-		Adapters: adapters(o.Config), Dirs: directories(o.Config), Dir: o.Config.Dir, DropIn: dropInLimits,
+		Wish: reconcile.Wish{Adapters: adapters(o.Config), Dirs: directories(o.Config)}, Dir: o.Config.Dir, DropIn: dropInLimits,
 		Secrets:  secret.System{Dir: o.Config.Dir},
 		Launcher: &plugin.Launcher{RunDir: runDir, MaxResult: MaxResult, Log: log},
 		Registry: h.registry, Key: h.vault.key, Tell: h.redactor.Set, Pulse: pulse(), Log: log,
@@ -138,7 +147,7 @@ func (h *Host) API(serves string) *control.Service {
 		About: func() control.Host {
 			return control.Host{
 				Name: h.config.Name, Version: h.version, PID: os.Getpid(), Config: h.config.File,
-				Serves: serves, Started: h.started, Notes: h.reconciler.Notes(),
+				Serves: serves, Started: h.started, Notes: h.notes(), Reload: h.reloaded(),
 			}
 		},
 	}

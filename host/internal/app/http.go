@@ -41,6 +41,7 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 		h.log.Warn("no authentication: only this user's clients on this machine may call", "url", url)
 	}
 	h.Start(ctx)
+	leave := h.follow(ctx, face)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve() }()
 	h.log.Info("serving", "url", url, "version", h.version)
@@ -49,6 +50,7 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 	case <-ctx.Done():
 		h.log.Info("ending: calls that run are finished first", "at_most", finishTime)
 	}
+	leave()
 	face.Close() // listen streams end, calls go on
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancel()
@@ -57,7 +59,11 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 
 // readiness is the answer of /readyz.
 func (h *Host) readiness() httpface.Readiness {
-	r := httpface.Readiness{Ready: h.reconciler.Tried(), Faults: h.reconciler.Notes()}
+	// What comes later does not make a host unready that was ready.
+	if !h.tried.Load() && h.reconciler.Tried() {
+		h.tried.Store(true)
+	}
+	r := httpface.Readiness{Ready: h.tried.Load(), Faults: h.notes()}
 	for _, s := range h.reconciler.Status() {
 		if s.Cause != "" {
 			r.Faults = append(r.Faults, fmt.Sprintf("adapter %s is %s: %s", s.Name, s.State, s.Cause))

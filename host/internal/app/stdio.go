@@ -10,6 +10,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/face/control"
 	"github.com/toolwharf/toolwharf/host/internal/face/mcp"
 	"github.com/toolwharf/toolwharf/host/internal/telemetry"
@@ -30,11 +31,27 @@ func (h *Host) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) erro
 	face := h.face(nil)
 	closeControl, err := h.serveControl("stdio")
 	if err == nil {
+		leave := h.follow(ctx, face)
 		err = face.ServeStdio(ctx, in, out)
+		leave()
 		closeControl()
 	}
 	face.Close()
 	return errors.Join(err, h.Close())
+}
+
+// follow follows the configuration, for the face too, until leave is called.
+func (h *Host) follow(ctx context.Context, face *mcp.Face) (leave func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		h.followConfig(ctx, func(c *config.Config) { face.Instruct(c.Instructions) })
+	}()
+	return func() {
+		cancel()
+		<-left
+	}
 }
 
 // face is the MCP face of this host.

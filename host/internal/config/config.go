@@ -3,7 +3,10 @@
 
 package config
 
-import "time"
+import (
+	"crypto/sha256"
+	"time"
+)
 
 // Config is toolwharf.yaml with defaults filled in, paths made absolute and
 // references to secrets unexpanded. Each `key` tag names the key of schema.json
@@ -11,6 +14,8 @@ import "time"
 type Config struct {
 	// File is the absolute path of the file; empty when there is none.
 	File string
+	// Sum is the SHA-256 of the file.
+	Sum [sha256.Size]byte
 	// Dir is the absolute directory that relative paths start from.
 	Dir string
 

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
@@ -14,9 +15,15 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/fault"
 )
 
-// Load reads a file. Faults name it as path does. The Config is nil exactly
-// when the list holds an error.
-func Load(path string) (*Config, fault.List) {
+// File is a file that was read, and not yet understood.
+type File struct {
+	// Name is what faults call it, Path is absolute.
+	Name, Path string
+	Data       []byte
+}
+
+// Open reads a file. The File is nil exactly when the list holds an error.
+func Open(path string) (*File, fault.List) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fault.List{{File: path, Summary: "cannot be made absolute: " + err.Error()}}
@@ -29,11 +36,58 @@ func Load(path string) (*Config, fault.List) {
 		}
 		return nil, fault.List{f}
 	}
-	c, faults := Parse(path, data, filepath.Dir(abs))
+	return &File{Name: path, Path: abs, Data: data}, nil
+}
+
+// Parse understands the file. The Config is nil exactly when the list holds an
+// error.
+func (f *File) Parse() (*Config, fault.List) {
+	c, faults := Parse(f.Name, f.Data, filepath.Dir(f.Path))
 	if c != nil {
-		c.File = abs
+		c.File, c.Sum = f.Path, f.Sum()
 	}
 	return c, faults
+}
+
+// Sum is the SHA-256 of the content; of no file it is zero.
+func (f *File) Sum() [sha256.Size]byte {
+	if f == nil {
+		return [sha256.Size]byte{}
+	}
+	return sha256.Sum256(f.Data)
+}
+
+// Load reads and understands a file. Faults name it as path does. The Config is
+// nil exactly when the list holds an error.
+func Load(path string) (*Config, fault.List) {
+	f, faults := Open(path)
+	if f == nil {
+		return nil, faults
+	}
+	return f.Parse()
+}
+
+// StateOf is the state directory of a file that may be broken: what it says, as
+// far as that can be read, else the default. It is for finding the host that
+// serves on although its file was broken since.
+func StateOf(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		abs = path
+	}
+	data, _ := readFile(abs)
+	var ignored report
+	root := read(data, &ignored)
+	if root == nil {
+		root = &node{kind: mapping}
+	}
+	cfg := &Config{}
+	dir := filepath.Dir(abs)
+	decoder{file: path, dir: dir}.decode(reflect.ValueOf(cfg).Elem(), root, loadContract().root, "", nil)
+	if cfg.State == "" { // it is no text
+		return Default(dir).State
+	}
+	return cfg.State
 }
 
 // readFile reads at most one byte more than Parse accepts.

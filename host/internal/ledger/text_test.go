@@ -55,6 +55,11 @@ func rows() []ledger.Row {
 			Effects: tool.Destructive, Asked: tool.DigestOf([]byte("{}")), Args: tool.DigestOf([]byte("[]")),
 			Approval: "apr_A", DecidedBy: "operator/ann", Late: true, Outcome: ledger.Approved,
 		},
+		{
+			Seq: 5, Host: "host_A", Call: "reload_A", Started: arrived, Ended: arrived.Add(time.Millisecond),
+			Principal: "operator/ann", Op: ledger.OpReload, Args: tool.DigestOf([]byte("file")),
+			Outcome: ledger.OK, Detail: "SIGHUP; changed: rules",
+		},
 	}
 }
 

@@ -184,6 +184,10 @@ func (s *scanner) isSettled(path string, x examined, present map[string]sighting
 	return age > 8*settled || s.now().Sub(seen.since) >= settled
 }
 
+// Trusted reports, as an error, that somebody else than the host's user or root
+// could change a file or a directory, itself or by one above it.
+func Trusted(path string) error { return trusted(path) }
+
 // resolve follows path and reports whether what is there may be a plugin: an
 // executable, or a folder with a plugin.yaml.
 func resolve(path string) (real string, info fs.FileInfo, ok bool) {

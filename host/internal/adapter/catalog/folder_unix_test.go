@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
+
+	"github.com/toolwharf/toolwharf/host/internal/watch"
 )
 
 // putFolder makes a folder that is a plugin and has not changed for an hour.
@@ -282,20 +284,20 @@ func TestAFolderInWhichSomethingWasWrittenJustNowWaits(t *testing.T) {
 func TestEventsComeFromWithinFolders(t *testing.T) {
 	dir := directory(t)
 	path := putFolder(t, dir, "weather", "command: [bin/server]\n")
-	n := newNotices(hclog.NewNullLogger())
-	defer n.stop()
-	n.watch([]Directory{{Path: dir}}, look(dir).folders)
+	n := watch.New("", hclog.NewNullLogger())
+	defer n.Stop()
+	n.Watch(paths([]Directory{{Path: dir}}, look(dir).folders))
 	write(t, filepath.Join(path, "bin", "server"), "new", 0o755, time.Now())
 	select {
-	case <-n.events:
+	case <-n.Events:
 	case <-time.After(bound):
 		t.Fatal("no event came")
 	}
 	if err := os.RemoveAll(path); err != nil {
 		t.Fatal(err)
 	}
-	n.watch([]Directory{{Path: dir}}, look(dir).folders)
-	if diff := cmp.Diff([]string{dir}, n.watcher.WatchList()); diff != "" {
+	n.Watch(paths([]Directory{{Path: dir}}, look(dir).folders))
+	if diff := cmp.Diff([]string{dir}, n.Watched()); diff != "" {
 		t.Errorf("watched are (-want +got):\n%s", diff)
 	}
 }

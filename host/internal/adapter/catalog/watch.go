@@ -9,13 +9,10 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/hashicorp/go-hclog"
-)
 
-// rescan is how often the directories are looked into anyway: a missed event
-// must not matter.
-const rescan = 3 * time.Second
+	"github.com/toolwharf/toolwharf/host/internal/watch"
+)
 
 // firstLooks bounds the wait for files that are being written at the start.
 const firstLooks = 8
@@ -24,20 +21,20 @@ const firstLooks = 8
 // until ctx ends.
 func Changes(ctx context.Context, dirs []Directory, log hclog.Logger) iter.Seq[*Contents] {
 	return func(yield func(*Contents) bool) {
-		n := newNotices(log)
-		defer n.stop()
+		n := watch.New("", log)
+		defer n.Stop()
 		follow(ctx, dirs, n, yield)
 	}
 }
 
 // follow looks at each event, and now and then without one.
-func follow(ctx context.Context, dirs []Directory, n *notices, yield func(*Contents) bool) {
+func follow(ctx context.Context, dirs []Directory, n *watch.Notices, yield func(*Contents) bool) {
 	s := &scanner{dirs: dirs, now: time.Now}
-	n.watch(dirs, nil)
+	n.Watch(paths(dirs, nil))
 	var last *Contents
 	for looks := 1; ; looks++ {
 		c := s.scan()
-		n.watch(dirs, c.folders)
+		n.Watch(paths(dirs, c.folders))
 		// The first look is taken for the whole, so it waits a moment for files
 		// that were written just now.
 		whole := !c.unsettled || looks > firstLooks
@@ -47,13 +44,13 @@ func follow(ctx context.Context, dirs []Directory, n *notices, yield func(*Conte
 			}
 			last = c
 		}
-		pause := rescan
+		pause := watch.Rescan
 		if c.unsettled {
 			pause = settled
 		}
 		timer := time.NewTimer(pause)
 		select {
-		case <-n.events:
+		case <-n.Events:
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
@@ -84,75 +81,11 @@ func same(a, b *Contents) bool {
 	return reflect.DeepEqual(a.Plugins, b.Plugins) && reflect.DeepEqual(a.Notes, b.Notes)
 }
 
-// maxWatched bounds how many directories are watched: each costs the system's
-// own bound a little. The rescan sees the others.
-const maxWatched = 1000
-
-// notices tell of events in directories, several as one. Where there are none
-// to be had, the rescan does.
-type notices struct {
-	events  chan struct{}
-	watcher *fsnotify.Watcher // nil: there are none
-	log     hclog.Logger
-}
-
-func newNotices(log hclog.Logger) *notices {
-	w, err := fsnotify.NewWatcher()
-	if err != nil {
-		log.Warn("directories are not watched, only looked into now and then", "every", rescan, "error", err)
-		return &notices{log: log}
-	}
-	n := &notices{events: make(chan struct{}, 1), watcher: w, log: log}
-	go n.gather()
-	return n
-}
-
-func (n *notices) gather() {
-	for {
-		select {
-		case _, open := <-n.watcher.Events:
-			if !open {
-				return
-			}
-		case _, open := <-n.watcher.Errors:
-			if !open {
-				return
-			}
-		}
-		select {
-		case n.events <- struct{}{}:
-		default:
-		}
-	}
-}
-
-// watch says which directories are watched from now on. One that is there
-// already is added again: another may have come in its place.
-func (n *notices) watch(dirs []Directory, folders []string) {
-	if n.watcher == nil {
-		return
-	}
-	wanted := map[string]bool{}
+// paths are the directories to be watched.
+func paths(dirs []Directory, folders []string) []string {
+	all := make([]string, 0, len(dirs)+len(folders))
 	for _, d := range dirs {
-		wanted[d.Path] = true
+		all = append(all, d.Path)
 	}
-	for _, path := range folders[:min(len(folders), maxWatched)] {
-		wanted[path] = true
-	}
-	for _, path := range n.watcher.WatchList() {
-		if !wanted[path] {
-			_ = n.watcher.Remove(path)
-		}
-	}
-	for path := range wanted {
-		if err := n.watcher.Add(path); err != nil {
-			n.log.Trace("directory is not watched, only looked into now and then", "dir", path, "error", err)
-		}
-	}
-}
-
-func (n *notices) stop() {
-	if n.watcher != nil {
-		_ = n.watcher.Close()
-	}
+	return append(all, folders...)
 }

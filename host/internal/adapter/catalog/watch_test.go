@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/toolwharf/toolwharf/host/internal/watch"
 )
 
 // follower is a reader of what follow yields.
@@ -35,7 +37,7 @@ func newFollower(t *testing.T, dir string) *follower {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	f := &follower{cancel: cancel}
-	go follow(ctx, []Directory{{Path: dir}}, &notices{}, func(c *Contents) bool {
+	go follow(ctx, []Directory{{Path: dir}}, &watch.Notices{}, func(c *Contents) bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.seen = append(f.seen, c)
@@ -85,7 +87,7 @@ func TestWithoutAnyEventTheRescanSeesEachChange(t *testing.T) {
 			{"made unsafe", func() { chmod(t, path, 0o777) }, []string{}},
 		} {
 			step.change()
-			c := f.next(t, rescan+2*settled)
+			c := f.next(t, watch.Rescan+2*settled)
 			if !slices.Equal(names(c), step.want) {
 				t.Errorf("%s: %v, want %v", step.what, names(c), step.want)
 			}
@@ -95,7 +97,7 @@ func TestWithoutAnyEventTheRescanSeesEachChange(t *testing.T) {
 			before = c
 		}
 		seen := len(f.all())
-		time.Sleep(10 * rescan)
+		time.Sleep(10 * watch.Rescan)
 		synctest.Wait()
 		if more := len(f.all()) - seen; more != 0 {
 			t.Errorf("%d changes were seen where none was", more)
@@ -158,12 +160,12 @@ func TestEventsOfTheFileSystemComeWithoutWaitingForTheRescan(t *testing.T) {
 			dir := directory(t)
 			orders := put(t, dir, "orders")
 			missing := filepath.Join(dir, "nowhere") // costs the other one nothing
-			n := newNotices(hclog.NewNullLogger())
-			defer n.stop()
-			n.watch([]Directory{{Path: missing}, {Path: dir}}, nil)
+			n := watch.New("", hclog.NewNullLogger())
+			defer n.Stop()
+			n.Watch([]string{missing, dir})
 			change(t, dir, orders)
 			select {
-			case <-n.events:
+			case <-n.Events:
 			case <-time.After(bound):
 				t.Error("no event came")
 			}

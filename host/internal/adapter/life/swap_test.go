@@ -112,7 +112,7 @@ func TestASwapThatFailsLeavesTheOldOneServingAndSaysWhy(t *testing.T) {
 				f.wants("2")
 				pass(10 * time.Second)
 				s := f.expectState(adapter.Ready)
-				if s.PID != 1 || !strings.HasPrefix(s.Cause, "the new version did not start, the old one serves on: ") || s.Tools != 1 {
+				if s.PID != 1 || !s.Behind || !strings.HasPrefix(s.Cause, "the new version did not start, the old one serves on: ") || s.Tools != 1 {
 					t.Errorf("%+v", s)
 				}
 				if c := f.calls(tool.ReadOnly); c.look().text != "process 1, attempt 1" || old.drains() != 0 {
@@ -120,7 +120,7 @@ func TestASwapThatFailsLeavesTheOldOneServingAndSaysWhy(t *testing.T) {
 				}
 				f.launcher.will(nil)
 				f.wants("3")
-				if s := f.expectState(adapter.Ready); s.PID == 1 || s.Cause != "" {
+				if s := f.expectState(adapter.Ready); s.PID == 1 || s.Behind || s.Cause != "" {
 					t.Errorf("%+v", s)
 				}
 				if old.drains() != 1 {

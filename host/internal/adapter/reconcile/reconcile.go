@@ -81,6 +81,7 @@ type Reconciler struct {
 	stopping map[string]*life.Life
 	notes    []string
 	told     map[string]secrets // by adapter
+	unmet    bool               // the newest wish was not told to the lives yet
 }
 
 // New returns a reconciler that has not looked yet.
@@ -94,11 +95,45 @@ func New(c Config) *Reconciler {
 // Want puts another wish in the place of the one before. What both have alike
 // goes on undisturbed; secrets are read again. One caller at a time.
 func (r *Reconciler) Want(w Wish) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unmet = true
 	select {
 	case <-r.wishes: // Run has not seen it and need not
 	default:
 	}
-	r.wishes <- w
+	r.wishes <- w // there is room
+}
+
+// Behind reports whether an adapter serves, or may serve, what is not wanted any
+// more.
+func (r *Reconciler) Behind(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unmet || r.stopping[name] != nil {
+		return true
+	}
+	l := r.lives[name]
+	if l == nil {
+		return false
+	}
+	s, _ := l.Status()
+	return s.Behind
+}
+
+// AnyBehind reports whether an adapter is behind.
+func (r *Reconciler) AnyBehind() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.unmet || len(r.stopping) > 0 {
+		return true
+	}
+	for _, l := range r.lives {
+		if s, _ := l.Status(); s.Behind {
+			return true
+		}
+	}
+	return false
 }
 
 // Run reconciles until ctx ends, and then drains everything. It returns once
@@ -108,13 +143,16 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	defer func() { leave() }()
 	var latest *catalog.Contents
 	var again <-chan time.Time // set while a secret is missing
+	moved := false             // what lies in the directories of the newest wish is not known yet
 	for {
 		select {
 		case latest = <-contents:
+			moved = false
 		case w := <-r.wishes:
-			moved := !slices.Equal(w.Dirs, r.config.Dirs)
+			others := !slices.Equal(w.Dirs, r.config.Dirs)
 			r.config.Wish = w
-			if moved { // what lies in the others is known in a moment; until then what is known holds
+			if others { // until they were looked into, what runs goes on
+				moved = true
 				leave()
 				contents, leave = r.look(ctx)
 				continue
@@ -131,7 +169,17 @@ func (r *Reconciler) Run(ctx context.Context) error {
 		if r.apply(latest) {
 			again = time.After(secretsAgain)
 		}
+		r.meet(moved)
 		r.once.Do(func() { close(r.looked) })
+	}
+}
+
+// meet says that the newest wish was told to the lives, if it was.
+func (r *Reconciler) meet(moved bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !moved && len(r.wishes) == 0 {
+		r.unmet = false
 	}
 }
 

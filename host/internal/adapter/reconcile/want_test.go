@@ -38,6 +38,7 @@ func TestAnotherWishTouchesOnlyWhatItChanges(t *testing.T) {
 		return f.state("added") == adapter.Ready && f.state("removed") == "" &&
 			len(f.launcher.of("changed")) == 2 && f.launcher.of("changed")[0].over()
 	})
+	until(t, "nothing is behind", func() bool { return !f.AnyBehind() && !f.Behind("changed") && !f.Behind("removed") })
 	if n := len(f.launcher.of("same")); n != 1 || f.launcher.of("same")[0].over() {
 		t.Errorf("what is the same was started %d times", n)
 	}
@@ -138,4 +139,33 @@ func TestSecretsOfEarlierConfigurationsAreBounded(t *testing.T) {
 			t.Errorf("%d: %v", len(heard), heard)
 		}
 	})
+}
+
+func TestAnAdapterIsBehindFromTheWishUntilItServesIt(t *testing.T) {
+	dir := directory(t)
+	drop(t, dir, "sql", "1")
+	orders, stock := runsPlugin("orders", "sql", nil), runsPlugin("stock", "sql", nil)
+	f := newFixture([]Adapter{orders, stock}, dir)
+	f.config.Dirs[0].DropIn = false
+	dirs := f.config.Dirs
+	f.runs(t)
+	until(t, "both are ready", func() bool { return f.state("orders") == adapter.Ready && f.state("stock") == adapter.Ready })
+	hold := make(chan struct{})
+	f.launcher.mu.Lock()
+	f.launcher.starting = hold
+	f.launcher.mu.Unlock()
+	orders.Prefix = "other_"
+	f.Want(Wish{Adapters: []Adapter{orders, stock}, Dirs: dirs})
+	if !f.Behind("orders") {
+		t.Error("not behind though the wish is out")
+	}
+	until(t, "the other one is not", func() bool { return !f.Behind("stock") })
+	if !f.Behind("orders") || !f.AnyBehind() {
+		t.Error("not behind though the old one serves")
+	}
+	close(hold)
+	until(t, "it is not behind any more", func() bool { return !f.Behind("orders") && !f.AnyBehind() })
+	if _, ok := f.registry.Snapshot().Find("other_get"); !ok {
+		t.Error("not behind, and not served")
+	}
 }

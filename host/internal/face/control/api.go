@@ -11,9 +11,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/executor"
+	"github.com/toolwharf/toolwharf/host/internal/fault"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -75,6 +77,30 @@ type Host struct {
 	Started time.Time `json:"started"`
 	// Notes are what was left out of the plugin directories, and why.
 	Notes []string `json:"notes,omitempty"`
+	// Reload is what became of the newest configuration file, nil if it has not
+	// changed since the start.
+	Reload *Reload `json:"reload,omitempty"`
+}
+
+// Reload is what became of a configuration file that has changed.
+type Reload struct {
+	At time.Time `json:"at"`
+	// Refused says why it does not hold; then the one before does.
+	Refused fault.List `json:"refused,omitempty"`
+	// Restart are the keys that change by a restart only.
+	Restart []string `json:"restart,omitempty"`
+}
+
+// Notes says it in lines.
+func (r *Reload) Notes() []string {
+	var notes []string
+	for _, f := range r.Refused.Errors() {
+		notes = append(notes, "reload refused, the configuration before serves on: "+f.String())
+	}
+	if len(r.Restart) > 0 {
+		notes = append(notes, "needs a restart: "+strings.Join(r.Restart, ", ")+"; the old values hold until then")
+	}
+	return notes
 }
 
 // Adapter is one adapter as an operator sees it.

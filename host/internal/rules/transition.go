@@ -1,0 +1,53 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"context"
+
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// Transition judges by other rules than before. An adapter that is still what
+// the configuration before made of it, under the names of then, is judged by
+// both, and the stricter verdict holds: a rule that went together with a prefix
+// or an adapter must not leave the old tools to the defaults, not for the moment
+// of a swap and not for as long as the new one does not start.
+type Transition struct {
+	Now *Rules
+	// Before are rules under which an adapter that is behind may have started.
+	Before []*Rules
+	// Behind reports whether an adapter serves what is not wanted any more.
+	Behind func(adapter string) bool
+}
+
+// Name returns "rules".
+func (*Transition) Name() string { return "rules" }
+
+// Judge is that of Now, or the strictest one.
+func (t *Transition) Judge(ctx context.Context, c *tool.Case) (tool.Verdict, error) {
+	v, err := t.Now.Judge(ctx, c)
+	if err != nil || len(t.Before) == 0 || !t.Behind(c.Spec.Adapter) {
+		return v, err
+	}
+	for _, before := range t.Before {
+		old, err := before.Judge(ctx, c)
+		if err != nil {
+			return old, err
+		}
+		if stricter(old, v) {
+			v = old
+			v.Reason = "its adapter is still that of the configuration before: " + v.Reason
+		}
+	}
+	return v, nil
+}
+
+func stricter(a, b tool.Verdict) bool {
+	if b.Decision == tool.Refuse {
+		return false
+	}
+	confirms := func(v tool.Verdict) bool { return v.Confirm != nil && *v.Confirm }
+	return a.Decision == tool.Refuse || confirms(a) && !confirms(b)
+}
