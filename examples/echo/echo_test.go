@@ -51,6 +51,10 @@ func TestToolsByHand(t *testing.T) {
 		{"write_note", `{"text":"x"}`, 0, "{\n  \"notes\": 1\n}\n", ""},
 		{"notes", `{}`, 0, "{\n  \"notes\": []\n}\n", ""},
 		{"danger", `{}`, 0, "{\n  \"notes\": 0\n}\n", ""},
+		{"flood", `{"kind":"watch","count":3}`, 0, "{\n  \"said\": 3\n}\n", ""},
+		{"learn", `{"name":"new","text":"x"}`, 0, "{}\n", ""},
+		{"learn", `{"name":"echo","text":"x"}`, 1, "", "args_invalid/not_learned: tool \"echo\": added twice\n"},
+		{"unlearn", `{"kind":"prompt","name":"greet"}`, 0, "{}\n", ""},
 	} {
 		stdout, stderr, code := byHand(t, "call", c.tool, c.args)
 		if code != c.code || stdout != c.stdout || stderr != c.stderr {
@@ -65,6 +69,33 @@ func TestToolsByHand(t *testing.T) {
 	}
 	if _, stderr, code := byHand(t, "call", "panic"); code != 1 || !strings.Contains(stderr, "tool_failed/panic\n") {
 		t.Errorf("panic: exit code %d, %q", code, stderr)
+	}
+}
+
+func TestResourcesAndPromptsByHand(t *testing.T) {
+	for _, c := range []struct {
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		{[]string{"read", "echo://about"}, 0, "# Echo\n\nIt gives back what it gets.\n\n", ""},
+		{[]string{"read", "echo://pixel"}, 0, "[echo://pixel image/png, 70 bytes]\n", ""},
+		{[]string{"read", "echo://notes"}, 0, "{\"notes\":[]}\n", ""},
+		{[]string{"read", "echo://repeat/a%2Fb?times=1"}, 0, "a/b\n\n", ""},
+		{[]string{"read", "echo://notes/1"}, 1, "", "tool_error/resource_not_found: there is no resource echo://notes/1\n"},
+		{[]string{"read", "echo://notes/one"}, 1, "", "tool_error/resource_not_found: there is no resource echo://notes/one\n"},
+		{[]string{"prompt", "greet", `{"name":"Ada"}`}, 0, "user:\nWrite a warm greeting for Ada.\n", ""},
+		{[]string{"prompt", "greet"}, 1, "", "args_invalid/invalid_args: name: must be given\n"},
+		{
+			[]string{"prompt", "greet_after_asking", "--answers", `{"colour":{"action":"accept","content":{"colour":"red"}}}`},
+			0,
+			"user:\nWrite a greeting in red.\n", "",
+		},
+	} {
+		stdout, stderr, code := byHand(t, c.args...)
+		if code != c.code || stdout != c.stdout || stderr != c.stderr {
+			t.Errorf("%q: exit code %d\nstdout %q\nstderr %q", c.args, code, stdout, stderr)
+		}
 	}
 }
 
@@ -89,6 +120,7 @@ func TestEffectsAreDeclared(t *testing.T) {
 	}
 	want := map[string]string{
 		"crash": "additive", "append_line": "additive", "append_call": "additive", "write_note": "additive", "write_after_asking": "additive", "danger": "destructive",
+		"learn": "additive", "unlearn": "destructive",
 	}
 	for _, tool := range got.Tools {
 		effects := want[tool.Name]

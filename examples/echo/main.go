@@ -18,8 +18,13 @@ func plugin() *toolwharf.Plugin[toolwharf.None] {
 	})
 	addEcho(p)
 	addTrouble(p)
-	addNotes(p)
+	n := new(notes)
+	addNotes(p, n)
 	addFile(p)
 	addAsk(p)
+	addResources(p, n)
+	addPrompts(p)
+	addLearn(p)
+	addFlood(p)
 	return p
 }

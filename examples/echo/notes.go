@@ -10,8 +10,7 @@ import (
 	"github.com/toolwharf/toolwharf/sdk/go"
 )
 
-func addNotes(p *toolwharf.Plugin[toolwharf.None]) {
-	n := new(notes)
+func addNotes(p *toolwharf.Plugin[toolwharf.None], n *notes) {
 	toolwharf.AddFunc(p, "write_note", n.write, toolwharf.Additive(),
 		toolwharf.Description("Keep a note, in memory, until the process ends."))
 	toolwharf.AddFunc(p, "write_after_asking", n.writeAfterAsking, toolwharf.Additive(), toolwharf.Asks(askKeep("")),
@@ -40,11 +39,19 @@ type countedOut struct {
 	Notes int `json:"notes" jsonschema:"how many notes are kept now"`
 }
 
-func (n *notes) write(_ context.Context, in writeIn) (countedOut, error) {
+func (n *notes) write(ctx context.Context, in writeIn) (countedOut, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.kept = append(n.kept, in.Text)
+	n.changed(ctx, len(n.kept))
 	return countedOut{len(n.kept)}, nil
+}
+
+// changed tells whoever has subscribed to the list, or to that note.
+func (n *notes) changed(ctx context.Context, number int) {
+	offered := toolwharf.CatalogOf[toolwharf.None](ctx)
+	offered.ResourceUpdated(notesURI)
+	offered.ResourceUpdated(noteURI(number))
 }
 
 type keep struct {
@@ -74,9 +81,12 @@ func (n *notes) list(context.Context, struct{}) (notesOut, error) {
 	return notesOut{append([]string(nil), n.kept...)}, nil
 }
 
-func (n *notes) clear(context.Context, struct{}) (countedOut, error) {
+func (n *notes) clear(ctx context.Context, _ struct{}) (countedOut, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	for i := range n.kept {
+		n.changed(ctx, i+1)
+	}
 	n.kept = nil
 	return countedOut{}, nil
 }

@@ -47,6 +47,9 @@ type Adapter struct {
 
 // Limits is what the host will accept. Zero: unknown.
 type Limits struct {
+	// MaxMessageBytes bounds one gRPC message. Large results are sent in parts below
+	// it; one block of content, one resource, one prompt cannot be parted.
+	MaxMessageBytes int64
 	// MaxResultBytes bounds one result: structured content and blocks together.
 	// What is larger is answered as KindResultTooLarge; a handler that can stop
 	// at the source should.
@@ -55,6 +58,8 @@ type Limits struct {
 	MaxInFlight int
 	// CallTimeout is the longest deadline that a call will have.
 	CallTimeout time.Duration
+	// MaxTools is how many tools the catalogue may hold.
+	MaxTools int
 }
 
 type (
@@ -68,9 +73,14 @@ type (
 type running struct {
 	call    Call
 	adapter *Adapter
-	send    func(*pluginv1.CallToolResponse) error
+	live    *live
 	log     *slog.Logger
-	pace    pace
+
+	progress func(*pluginv1.Progress)   // nil: nobody hears
+	notify   func(*pluginv1.LogMessage) // nil: nobody hears
+	pace     pace
+	notices  allowance
+
 	answers map[string][]byte // to the questions of the round before
 	state   []byte            // of the round before
 }
@@ -113,13 +123,12 @@ func Log(ctx context.Context) *slog.Logger {
 // ten messages a second are dropped, but for the one that reaches total.
 func Progress(ctx context.Context, done, total float64, msg string) {
 	r, ok := ctx.Value(callKey{}).(*running)
-	if !ok || !r.call.WantsProgress || !r.pace.admit(done, total, time.Now()) {
+	if !ok || r.progress == nil || !r.call.WantsProgress || !r.pace.admit(done, total, time.Now()) {
 		return
 	}
 	p := &pluginv1.Progress{Progress: done, Message: valid(msg)}
 	if total > 0 {
 		p.Total = &total
 	}
-	// A stream that is broken has cancelled ctx as well.
-	_ = r.send(&pluginv1.CallToolResponse{Message: &pluginv1.CallToolResponse_Progress{Progress: p}})
+	r.progress(p)
 }

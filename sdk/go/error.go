@@ -5,7 +5,9 @@ package toolwharf
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -164,6 +166,36 @@ func Retryable(err error, after time.Duration) *Error {
 	c := *e
 	c.RetryAfter = after
 	return &c
+}
+
+// ProtocolError ends a call with a JSON-RPC error instead of a result: a handler
+// returns it where MCP asks for that. All that is said to the model is an [Error].
+type ProtocolError struct {
+	// Code is JSON-RPC's; hosts refuse reserved ranges.
+	Code int32
+	// Message is one sentence.
+	Message string
+	// Data is any JSON value; nil: none.
+	Data json.RawMessage
+}
+
+// Error is the message.
+func (e *ProtocolError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
+
+// protocolError is the one that a handler returned; nil: it returned another error.
+func protocolError(err error) *pluginv1.ProtocolError {
+	if _, said := errors.AsType[*Error](err); said {
+		return nil
+	}
+	e, ok := errors.AsType[*ProtocolError](err)
+	if !ok || e == nil {
+		return nil
+	}
+	out := &pluginv1.ProtocolError{Code: e.Code, Message: cut(e.Message, maxErrorText)}
+	if json.Valid(e.Data) {
+		out.Data = e.Data
+	}
+	return out
 }
 
 func orElse(s, otherwise string) string {

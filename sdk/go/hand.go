@@ -20,15 +20,18 @@ type hand struct {
 }
 
 const handUsage = `usage:
-  %[1]s                     say what this is
-  %[1]s describe            print what a host would learn of it, as JSON
-  %[1]s call TOOL [JSON]    run one tool; JSON are its arguments, @FILE or - for stdin
+  %[1]s                       say what this is
+  %[1]s describe              print what a host would learn of it, as JSON
+  %[1]s call TOOL [JSON]      run one tool; JSON are its arguments, @FILE or - for stdin
+  %[1]s read URI              read one resource
+  %[1]s prompt NAME [JSON]    make one prompt; JSON is an object of texts
+  %[1]s serve-standalone PATH serve the plugin protocol on a unix socket of that path, to whoever may open it
   %[1]s --version
-flags of describe and call:
-  --config JSON|@FILE|-     the configuration; ${NAME} in its texts is taken from the environment
-flags of call, to answer what a tool has asked:
-  --answers JSON|@FILE|-    an object with an answer for each key
-  --state BASE64            the state that was printed with the questions
+flags of all but --version:
+  --config JSON|@FILE|-       the configuration; ${NAME} in its texts is taken from the environment
+flags of call, read and prompt, to answer what was asked:
+  --answers JSON|@FILE|-      an object with an answer for each key
+  --state BASE64              the state that was printed with the questions
 `
 
 // run does what the arguments ask and returns the exit code: 0, 1 when what was
@@ -47,12 +50,20 @@ func (h *hand) run(args []string) int {
 	case len(words) == 0:
 		h.introduce()
 		return 1
-	case words[0] != "call" && flags.round():
-		return h.misused("--answers and --state are for call")
-	case words[0] == "describe" && len(words) == 1:
+	case flags.round() && words[0] != "call" && words[0] != "read" && words[0] != "prompt":
+		return h.misused("--answers and --state are for call, read and prompt")
+	}
+	switch n := len(words); {
+	case words[0] == "describe" && n == 1:
 		return h.describe(flags.config)
-	case words[0] == "call" && (len(words) == 2 || len(words) == 3):
+	case words[0] == "call" && (n == 2 || n == 3):
 		return h.call(words[1], append(words, "{}")[2], flags)
+	case words[0] == "read" && n == 2:
+		return h.readResource(words[1], flags)
+	case words[0] == "prompt" && (n == 2 || n == 3):
+		return h.prompt(words[1], append(words, "{}")[2], flags)
+	case words[0] == "serve-standalone" && n == 2:
+		return h.serve(words[1], flags.config)
 	case words[0] == "help":
 		h.usage(h.out)
 		return 0
@@ -119,10 +130,13 @@ func (h *hand) introduce() {
 	if c.info.Description != "" {
 		fmt.Fprintf(h.err, "%s\n", c.info.Description)
 	}
-	fmt.Fprintf(h.err, "\ntools:\n")
-	for _, t := range c.tools {
-		line, _, _ := strings.Cut(t.decl.GetDescription(), "\n")
-		fmt.Fprintf(h.err, "  %-20s  %s\n", t.decl.GetName(), line)
+	h.offers("tools", entries(c.base.tools, func(t *tool) (string, string) { return t.decl.GetName(), t.decl.GetDescription() }))
+	h.offers("resources", append(
+		entries(c.base.resources, func(r *resource) (string, string) { return r.fixed.GetUri(), r.fixed.GetDescription() }),
+		entries(c.base.templates, func(r *resource) (string, string) { return r.family.GetUriTemplate(), r.family.GetDescription() })...))
+	h.offers("prompts", entries(c.base.prompts, func(p *prompt) (string, string) { return p.decl.GetName(), p.decl.GetDescription() }))
+	if c.has(FeatureHooks) {
+		fmt.Fprintf(h.err, "\nIt judges calls of other adapters' tools, where hooks: in toolwharf.yaml says so.\n")
 	}
 	fmt.Fprintf(h.err, "\nTo use it, put it into a directory that is listed under plugins.dirs in toolwharf.yaml")
 	if c.needsConfig() {
@@ -132,6 +146,24 @@ func (h *hand) introduce() {
 	}
 	fmt.Fprintf(h.err, "\n")
 	h.usage(h.err)
+}
+
+// entries are lines of a list: a name and the first line of its description.
+func entries[T any](list []*T, of func(*T) (name, description string)) []string {
+	lines := make([]string, 0, len(list))
+	for _, x := range list {
+		name, description := of(x)
+		first, _, _ := strings.Cut(description, "\n")
+		lines = append(lines, fmt.Sprintf("  %-20s  %s\n", name, first))
+	}
+	return lines
+}
+
+// offers prints a list, unless it is empty.
+func (h *hand) offers(what string, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprintf(h.err, "\n%s:\n%s", what, strings.Join(lines, ""))
+	}
 }
 
 // needsConfig: the empty configuration is not enough.

@@ -199,7 +199,7 @@ func TestQuestionsByHand(t *testing.T) {
 	if asked.Requests["berth"].Params["message"] != "Where to?" || asked.Requests["roots"].Method != "roots/list" || asked.State != "MQ==" {
 		t.Errorf("got %s", out)
 	}
-	const note = `harbour: moor asks before it goes on; call it again with the same arguments and ` +
+	const note = `harbour: moor asks before it goes on; do it again with the same arguments and ` +
 		`--answers '{KEY: {"action": "accept", "content": {...}}}' and --state with the state above` + "\n"
 	if err != note {
 		t.Errorf("stderr %q", err)

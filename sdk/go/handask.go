@@ -36,7 +36,7 @@ func (h *hand) question(q *pluginv1.InputRequired, tool string) int {
 	if err := e.Encode(out); err != nil {
 		return h.failed(err)
 	}
-	fmt.Fprintf(h.err, "%s: %s asks before it goes on; call it again with the same arguments", h.core.info.Name, tool)
+	fmt.Fprintf(h.err, "%s: %s asks before it goes on; do it again with the same arguments", h.core.info.Name, tool)
 	if len(out.Requests) > 0 {
 		fmt.Fprint(h.err, ` and --answers '{KEY: {"action": "accept", "content": {...}}}'`)
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
 	"github.com/toolwharf/toolwharf/sdk/go/internal/schema"
@@ -48,10 +49,11 @@ const maxNotice = 64 << 10
 // marshalled: text, or an object with fields. It is for the user and perhaps the
 // model, so the rules of [Error].Text hold: no secrets, no paths of the host. What
 // is for the operator goes to [Log]. A message of more than 64 KiB is not sent, and
-// that is logged.
+// that is logged. A call may send a hundred at once and twenty a second; what is beyond
+// that is dropped.
 func Notify(ctx context.Context, level Level, data any) {
 	r, ok := ctx.Value(callKey{}).(*running)
-	if !ok || !r.call.LogLevel.admits(level) {
+	if !ok || r.notify == nil || !r.call.LogLevel.admits(level) {
 		return
 	}
 	raw, err := (*schema.Type)(nil).Encode(data)
@@ -62,10 +64,10 @@ func Notify(ctx context.Context, level Level, data any) {
 		r.log.Warn("a message to the client was not sent", "call_id", r.call.ID, "error", err)
 		return
 	}
-	// A stream that is broken has cancelled ctx as well.
-	_ = r.send(&pluginv1.CallToolResponse{Message: &pluginv1.CallToolResponse_Log{
-		Log: &pluginv1.LogMessage{Level: level.wire(), Data: raw},
-	}})
+	if !r.notices.take(time.Now()) {
+		return
+	}
+	r.notify(&pluginv1.LogMessage{Level: level.wire(), Data: raw})
 }
 
 // admits says whether a client that wants l wants the other as well.

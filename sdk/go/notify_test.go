@@ -18,10 +18,7 @@ func notices(t *testing.T, wanted Level, say func(context.Context)) (sent []*plu
 	var log strings.Builder
 	say(context.WithValue(t.Context(), callKey{}, &running{
 		call: Call{LogLevel: wanted}, log: slog.New(slog.NewTextHandler(&log, nil)),
-		send: func(m *pluginv1.CallToolResponse) error {
-			sent = append(sent, m.GetLog())
-			return nil
-		},
+		notify: func(m *pluginv1.LogMessage) { sent = append(sent, m) },
 	}))
 	return sent, log.String()
 }

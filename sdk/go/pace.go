@@ -29,3 +29,34 @@ func (p *pace) admit(done, total float64, now time.Time) bool {
 	p.begun, p.done, p.at = true, done, now
 	return true
 }
+
+const (
+	// noticesAtOnce is how many messages to its client a call may send at once.
+	noticesAtOnce = 100
+	// noticesEvery is how long one more takes to be allowed.
+	noticesEvery = 50 * time.Millisecond
+)
+
+// allowance lets through as many messages as a client can read. The zero value is
+// full.
+type allowance struct {
+	mu    sync.Mutex
+	spent int
+	at    time.Time // since when spent is right
+}
+
+func (a *allowance) take(now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	back := int(min(now.Sub(a.at)/noticesEvery, noticesAtOnce))
+	if a.spent = max(a.spent-back, 0); a.spent == 0 {
+		a.at = now
+	} else {
+		a.at = a.at.Add(time.Duration(back) * noticesEvery)
+	}
+	if a.spent == noticesAtOnce {
+		return false
+	}
+	a.spent++
+	return true
+}

@@ -33,6 +33,34 @@ func TestProgressIsPaced(t *testing.T) {
 	}
 }
 
+func TestMessagesToTheClientArePaced(t *testing.T) {
+	now := time.Unix(0, 0)
+	var a allowance
+	taken := func() (n int) {
+		for a.take(now) {
+			n++
+		}
+		return n
+	}
+	for i, c := range []struct {
+		after time.Duration
+		want  int
+	}{
+		{0, 100},
+		{0, 0},
+		{49 * time.Millisecond, 0},
+		{time.Millisecond, 1},
+		{75 * time.Millisecond, 1},
+		{25 * time.Millisecond, 1},
+		{time.Hour, 100},
+	} {
+		now = now.Add(c.after)
+		if got := taken(); got != c.want {
+			t.Errorf("%d: %d messages, want %d", i, got, c.want)
+		}
+	}
+}
+
 func TestOutsideOfACallThereIsNothingToSay(t *testing.T) {
 	ctx := context.Background()
 	Progress(ctx, 1, 2, "x")

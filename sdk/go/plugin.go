@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"reflect"
 	"regexp"
 
@@ -29,8 +28,8 @@ type Info struct {
 // None is the state of a plugin that has none.
 type None struct{}
 
-// Plugin is a plugin in the making: add tools to it, then [Plugin.Serve]. S is
-// its state.
+// Plugin is a plugin in the making: add tools, resources, prompts and hooks to it,
+// then [Plugin.Serve]. S is its state.
 type Plugin[S any] struct{ core *core }
 
 // PluginOption says something about a plugin; see [New].
@@ -42,14 +41,18 @@ func (f pluginOption) applyPlugin(c *core) { f(c) }
 
 // core is a plugin without its type parameters.
 type core struct {
+	registry
+
 	info   Info
-	tools  []*tool
-	byName map[string]*tool
-	faults []error
+	base   *catalogue // what is offered whatever the configuration
+	offers []Feature
+	before beforeHook
+	after  afterHook
 
 	config    *schema.Type  // nil: takes no configuration
 	given     *schema.Given // of ConfigSchema, if any
 	givenJSON []byte
+	state     reflect.Type
 	open      opener
 	check     checker
 	checkType reflect.Type
@@ -73,6 +76,7 @@ type (
 // done, and when the plugin stops.
 func New[C, S any](info Info, open func(context.Context, C) (*S, error), opts ...PluginOption) *Plugin[S] {
 	c := newCore(info)
+	c.state = reflect.TypeFor[S]()
 	t := reflect.TypeFor[C]()
 	decode := func(config []byte) (C, error) {
 		var value C
@@ -147,7 +151,8 @@ func ConfigSchema(schemaJSON json.RawMessage) PluginOption {
 var pluginName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,62}$`)
 
 func newCore(info Info) *core {
-	c := &core{info: info, byName: map[string]*tool{}}
+	c := &core{info: info, base: newCatalogue()}
+	c.registry = registry{into: c.base}
 	if !pluginName.MatchString(info.Name) {
 		c.fault("the plugin's name %q does not match [a-z][a-z0-9_-]{0,62}", info.Name)
 	}
@@ -158,11 +163,6 @@ func (c *core) apply(opts []PluginOption) {
 	for _, o := range opts {
 		o.applyPlugin(c)
 	}
-}
-
-// fault notes a mistake of the plugin's author; Serve reports them all.
-func (c *core) fault(format string, args ...any) {
-	c.faults = append(c.faults, fmt.Errorf(format, args...))
 }
 
 // configSchema is what hosts validate configurations by; nil: there is none.

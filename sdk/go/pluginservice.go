@@ -8,10 +8,6 @@ import (
 	"log/slog"
 	"sync"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
 )
 
@@ -21,6 +17,7 @@ type pluginService struct {
 	core     *core
 	log      *slog.Logger
 	sessions *sessions
+	watched  *watched
 	stopping <-chan struct{}
 
 	configuring sync.Mutex // one at a time: the last one asked wins
@@ -34,10 +31,7 @@ func (c *core) describe() *pluginv1.DescribeResponse {
 	d := &pluginv1.DescribeResponse{
 		Name: c.info.Name, Version: valid(c.info.Version), Title: valid(c.info.Title), Description: valid(c.info.Description),
 	}
-	d.ConfigSchema = c.configSchema()
-	if len(c.tools) > 0 {
-		d.Features = []string{"tools"}
-	}
+	d.ConfigSchema, d.Features = c.configSchema(), c.features()
 	return d
 }
 
@@ -45,18 +39,19 @@ func (s *pluginService) Configure(ctx context.Context, req *pluginv1.ConfigureRe
 	s.configuring.Lock()
 	defer s.configuring.Unlock()
 	adapter := adapterOf(req)
-	resp, state := s.core.configure(ctx, s.log, req.GetConfig(), &adapter, req.GetCheckOnly())
-	if state != nil {
-		s.sessions.replace(&session{state: state, adapter: adapter}, s.log)
+	resp, next := s.core.configure(ctx, s.log, req.GetConfig(), adapter, newLive(s.core, s.watched), req.GetCheckOnly())
+	if next != nil {
+		s.sessions.replace(next, s.log)
+		s.watched.wake()
 	}
 	return resp, nil
 }
 
 // configure judges a configuration and, unless it is only to be checked or has
 // faults, opens the state of it; nil: none was opened.
-func (c *core) configure(ctx context.Context, log *slog.Logger, config []byte, adapter *Adapter, checkOnly bool) (*pluginv1.ConfigureResponse, any) {
+func (c *core) configure(ctx context.Context, log *slog.Logger, config []byte, adapter Adapter, offered *live, checkOnly bool) (*pluginv1.ConfigureResponse, *session) {
 	warned := new(warnings)
-	ctx = context.WithValue(ctx, adapterKey{}, adapter)
+	ctx = context.WithValue(ctx, adapterKey{}, &adapter)
 	ctx = context.WithValue(ctx, loggerKey{}, log)
 	ctx = context.WithValue(ctx, warningKey{}, warned)
 
@@ -66,9 +61,13 @@ func (c *core) configure(ctx context.Context, log *slog.Logger, config []byte, a
 		grants, err = c.check(ctx, config)
 		return err
 	})
+	offered.limits = adapter.Limits
+	if err == nil {
+		err = c.base.within(adapter.Limits)
+	}
 	if err == nil && !checkOnly {
 		err = guard(log, "open", func() (err error) {
-			state, err = c.open(ctx, config)
+			state, err = c.open(context.WithValue(ctx, liveKey{}, offered), config)
 			return err
 		})
 	}
@@ -76,10 +75,10 @@ func (c *core) configure(ctx context.Context, log *slog.Logger, config []byte, a
 	for _, g := range grants {
 		resp.Grants = append(resp.Grants, g.wire())
 	}
-	if err != nil {
+	if err != nil || checkOnly {
 		return resp, nil
 	}
-	return resp, state
+	return resp, &session{state: state, adapter: adapter, live: offered}
 }
 
 func adapterOf(req *pluginv1.ConfigureRequest) Adapter {
@@ -88,35 +87,11 @@ func adapterOf(req *pluginv1.ConfigureRequest) Adapter {
 		Name:     req.GetAdapter(),
 		CacheDir: req.GetCacheDir(),
 		Limits: Limits{
-			MaxResultBytes: l.GetMaxResultBytes(),
-			MaxInFlight:    int(l.GetMaxInFlight()),
-			CallTimeout:    l.GetCallTimeout().AsDuration(),
+			MaxMessageBytes: l.GetMaxMessageBytes(),
+			MaxResultBytes:  l.GetMaxResultBytes(),
+			MaxInFlight:     int(l.GetMaxInFlight()),
+			CallTimeout:     l.GetCallTimeout().AsDuration(),
+			MaxTools:        int(l.GetMaxTools()),
 		},
 	}
-}
-
-// Watch sends the catalogue, which never changes, and stays open: a host that
-// sees the stream end need not wonder why.
-func (s *pluginService) Watch(_ *pluginv1.WatchRequest, stream grpc.ServerStreamingServer[pluginv1.WatchResponse]) error {
-	if !s.sessions.configured() {
-		return status.Error(codes.FailedPrecondition, "Watch before Configure has succeeded")
-	}
-	catalog := &pluginv1.WatchResponse{Event: &pluginv1.WatchResponse_Catalog{Catalog: s.core.catalog()}}
-	if err := stream.Send(catalog); err != nil {
-		return err
-	}
-	select {
-	case <-stream.Context().Done():
-		return stream.Context().Err()
-	case <-s.stopping:
-		return nil
-	}
-}
-
-func (c *core) catalog() *pluginv1.Catalog {
-	out := new(pluginv1.Catalog)
-	for _, t := range c.tools {
-		out.Tools = append(out.Tools, t.decl)
-	}
-	return out
 }

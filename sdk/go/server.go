@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 
@@ -35,12 +36,14 @@ type server struct {
 	grpc     *grpc.Server
 	log      *slog.Logger
 	sessions *sessions
+	plugins  *pluginService
 
 	stopOnce sync.Once
 	stopping chan struct{} // closed when no new work is wanted
 	stopped  chan struct{} // closed when all is done
 }
 
+// newServer serves whoever has the other end of the identity; without one, anybody.
 func newServer(c *core, identity *tls.Config, log *slog.Logger) *server {
 	s := &server{
 		log:      log,
@@ -48,21 +51,44 @@ func newServer(c *core, identity *tls.Config, log *slog.Logger) *server {
 		stopping: make(chan struct{}),
 		stopped:  make(chan struct{}),
 	}
+	creds := insecure.NewCredentials()
+	if identity != nil {
+		creds = credentials.NewTLS(identity)
+	}
 	s.grpc = grpc.NewServer(
-		grpc.Creds(credentials.NewTLS(identity)),
+		grpc.Creds(creds),
 		grpc.MaxRecvMsgSize(messageBytes),
 		grpc.MaxSendMsgSize(messageBytes),
 		// One client, which may ask whether we live as often as it likes.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}),
 		grpc.WaitForHandlers(true),
 	)
-	healthv1.RegisterHealthServer(s.grpc, &health{stopping: s.stopping})
+	healthv1.RegisterHealthServer(s.grpc, &health{sessions: s.sessions, log: log, stopping: s.stopping})
 	s.grpc.RegisterService(&controllerDesc, &controller{stop: func() { go s.stop(graceShutdown) }})
-	pluginv1.RegisterPluginServiceServer(s.grpc, &pluginService{core: c, log: log, sessions: s.sessions, stopping: s.stopping})
-	if len(c.tools) > 0 {
-		pluginv1.RegisterToolServiceServer(s.grpc, &toolService{core: c, log: log, sessions: s.sessions})
-	}
+	heard := new(watched)
+	s.plugins = &pluginService{core: c, log: log, sessions: s.sessions, watched: heard, stopping: s.stopping}
+	pluginv1.RegisterPluginServiceServer(s.grpc, s.plugins)
+	s.register(&calls{core: c, log: log, sessions: s.sessions, watched: heard})
 	return s
+}
+
+// register serves what the plugin has features for.
+func (s *server) register(c *calls) {
+	if c.core.has(FeatureTools) {
+		pluginv1.RegisterToolServiceServer(s.grpc, &toolService{calls: c})
+	}
+	if c.core.has(FeatureResources) {
+		pluginv1.RegisterResourceServiceServer(s.grpc, &resourceService{calls: c})
+	}
+	if c.core.has(FeaturePrompts) {
+		pluginv1.RegisterPromptServiceServer(s.grpc, &promptService{calls: c})
+	}
+	if c.core.has(FeatureCompletion) {
+		pluginv1.RegisterCompletionServiceServer(s.grpc, &completionService{calls: c})
+	}
+	if c.core.has(FeatureHooks) {
+		pluginv1.RegisterHookServiceServer(s.grpc, &hookService{calls: c})
+	}
 }
 
 // serve returns when the server was stopped and what can be done is done, or

@@ -13,6 +13,7 @@ import (
 type session struct {
 	state   any
 	adapter Adapter
+	live    *live
 
 	users   int  // calls that use it; guarded by sessions.mu
 	retired bool // replaced: closed by the last user
@@ -57,7 +58,11 @@ func (s *sessions) replace(next *session, log *slog.Logger) {
 		s.open.Add(1)
 	}
 	idle := false
+	if next != nil {
+		next.live.serving.Store(true)
+	}
 	if old != nil {
+		old.live.serving.Store(false)
 		old.retired = true
 		idle = old.users == 0
 	}
@@ -67,10 +72,11 @@ func (s *sessions) replace(next *session, log *slog.Logger) {
 	}
 }
 
-func (s *sessions) configured() bool {
+// now is the session of the moment, to look at; nil: there is none.
+func (s *sessions) now() *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.current != nil
+	return s.current
 }
 
 func (s *sessions) close(old *session, log *slog.Logger) {

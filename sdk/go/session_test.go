@@ -71,8 +71,8 @@ func TestCallsKeepTheStateThatTheyBeganWith(t *testing.T) {
 		return s.name, nil
 	})
 	all := new(sessions)
-	plugins := &pluginService{core: p.core, log: slog.New(slog.DiscardHandler), sessions: all}
-	tools := &toolService{core: p.core, log: plugins.log, sessions: all}
+	plugins := &pluginService{core: p.core, log: slog.New(slog.DiscardHandler), sessions: all, watched: new(watched)}
+	tools := &toolService{calls: &calls{core: p.core, log: plugins.log, sessions: all}}
 	configure := func(name string) {
 		t.Helper()
 		resp, err := plugins.Configure(t.Context(), &pluginv1.ConfigureRequest{Config: []byte(`{"name":"` + name + `"}`)})
@@ -133,7 +133,7 @@ func TestAStateThatCannotBeClosedIsLetGo(*testing.T) {
 		closed := make(chan string, 1)
 		var all sessions
 		log := slog.New(slog.DiscardHandler)
-		all.replace(&session{state: &ship{closed: closed, fail: how}}, log)
+		all.replace(&session{state: &ship{closed: closed, fail: how}, live: new(live)}, log)
 		all.replace(nil, log)
 		<-closed
 		all.open.Wait()
@@ -148,9 +148,9 @@ func TestWhatACallSendsAfterItsEndIsDropped(t *testing.T) {
 		return "done", nil
 	})
 	all := new(sessions)
-	all.replace(&session{state: new(None)}, nil)
+	all.replace(&session{state: new(None), live: newLive(p.core, nil)}, nil)
 	s := newFakeStream(t)
-	tools := &toolService{core: p.core, log: slog.New(slog.DiscardHandler), sessions: all}
+	tools := &toolService{calls: &calls{core: p.core, log: slog.New(slog.DiscardHandler), sessions: all}}
 	req := &pluginv1.CallToolRequest{Tool: "late", Context: &pluginv1.CallContext{WantsProgress: true}}
 	if err := tools.CallTool(req, s); err != nil {
 		t.Fatal(err)

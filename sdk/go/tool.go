@@ -41,8 +41,8 @@ type handler func(ctx context.Context, state any, args []byte) (*Result, error)
 // The context of a call ends with the call's deadline or when the caller
 // cancels: pass it on. Calls run at the same time. Mistakes of registration are
 // reported by [Plugin.Serve], all at once.
-func AddTool[S, In, Out any](p *Plugin[S], name string, h func(*S, context.Context, In) (Out, error), opts ...ToolOption) {
-	t := p.core.addTool(name, reflect.TypeFor[In](), reflect.TypeFor[Out](), opts)
+func AddTool[S, In, Out any](r Registry[S], name string, h func(*S, context.Context, In) (Out, error), opts ...ToolOption) {
+	t := addTool(r.registry(nil), name, reflect.TypeFor[In](), reflect.TypeFor[Out](), opts)
 	t.call = func(ctx context.Context, state any, args []byte) (*Result, error) {
 		var in In
 		if err := t.decode(args, &in); err != nil {
@@ -58,8 +58,8 @@ func AddTool[S, In, Out any](p *Plugin[S], name string, h func(*S, context.Conte
 }
 
 // AddFunc adds a tool that does not need the plugin's state; see [AddTool].
-func AddFunc[S, In, Out any](p *Plugin[S], name string, h func(context.Context, In) (Out, error), opts ...ToolOption) {
-	AddTool(p, name, func(_ *S, ctx context.Context, in In) (Out, error) { return h(ctx, in) }, opts...)
+func AddFunc[S, In, Out any](r Registry[S], name string, h func(context.Context, In) (Out, error), opts ...ToolOption) {
+	AddTool(r, name, func(_ *S, ctx context.Context, in In) (Out, error) { return h(ctx, in) }, opts...)
 }
 
 var (
@@ -69,9 +69,9 @@ var (
 	maxSchemaLen = 64 << 10
 )
 
-func (c *core) addTool(name string, in, out reflect.Type, opts []ToolOption) *tool {
+func addTool(r *registry, name string, in, out reflect.Type, opts []ToolOption) *tool {
 	t := &tool{decl: &pluginv1.Tool{Name: name}}
-	fault := func(format string, args ...any) { c.fault("tool %q: "+format, append([]any{name}, args...)...) }
+	fault := r.faulter("tool", name)
 	o := &toolOptions{decl: t.decl}
 	for _, opt := range opts {
 		opt.applyTool(o)
@@ -79,7 +79,7 @@ func (c *core) addTool(name string, in, out reflect.Type, opts []ToolOption) *to
 	if !toolName.MatchString(name) {
 		fault("the name does not match [A-Za-z0-9_.-]{1,128}")
 	}
-	if c.byName[name] != nil {
+	if r.into.tool[name] != nil {
 		fault("added twice")
 	}
 	if len(o.effects) > 1 {
@@ -129,9 +129,14 @@ func (c *core) addTool(name string, in, out reflect.Type, opts []ToolOption) *to
 			fault("a schema of %d bytes is larger than the %d that a host accepts", len(s), maxSchemaLen)
 		}
 	}
-	t.decl.Title, t.decl.Description = valid(t.decl.GetTitle()), valid(t.decl.GetDescription())
-	c.tools = append(c.tools, t)
-	c.byName[name] = t
+	o.check(fault)
+	if o.required != nil && !isObject(o.required) {
+		fault("Requires is not a JSON object")
+	}
+	t.decl.Title, t.decl.Description, t.decl.Icons, t.decl.Meta = o.title, o.description, o.icons, o.meta
+	t.decl.RequiredClientCapabilities = o.required
+	r.into.tools = append(r.into.tools, t)
+	r.into.tool[name] = t
 	return t
 }
 
@@ -182,6 +187,11 @@ func emptyObject(data []byte) bool {
 	}
 	var fields map[string]json.RawMessage
 	return json.Unmarshal(data, &fields) == nil && len(fields) == 0
+}
+
+func isObject(data []byte) bool {
+	var fields map[string]json.RawMessage
+	return json.Unmarshal(data, &fields) == nil && fields != nil
 }
 
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -52,6 +52,7 @@ func TestARealPluginStartsSaysWhatItIsAndWhatItOffers(t *testing.T) {
 		"write_note": tool.Additive, "notes": tool.ReadOnly, "danger": tool.Destructive,
 		"append_line": tool.Additive, "append_call": tool.Additive, "write_after_asking": tool.Additive, "notify": tool.ReadOnly, "ask": tool.ReadOnly,
 		"ask_twice": tool.ReadOnly, "ask_forever": tool.ReadOnly, "ask_secret": tool.ReadOnly,
+		"learn": tool.Additive, "unlearn": tool.Destructive, "flood": tool.ReadOnly,
 	}
 	if diff := cmp.Diff(want, effects); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -37,6 +37,10 @@ func Listen(t Terms) (l net.Listener, clean func(), err error) {
 	return l, clean, nil
 }
 
+// ListenAt opens a unix socket at a path of somebody's choice that only this user can
+// reach.
+func ListenAt(path string) (net.Listener, error) { return listenUnix(path, "") }
+
 func listenUnix(path, group string) (net.Listener, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("the socket's path %q is longer than the %d bytes that a socket may have: use a shorter directory",

@@ -22,3 +22,12 @@ func Listen(t Terms) (l net.Listener, clean func(), err error) {
 	}
 	return nil, nil, fmt.Errorf("no port from %d to %d is free: %w", t.MinPort, t.MaxPort, err)
 }
+
+// ListenAt opens a unix socket at a path of somebody's choice.
+func ListenAt(path string) (net.Listener, error) {
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listening: %w", err)
+	}
+	return l, nil
+}

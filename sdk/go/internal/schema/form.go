@@ -28,15 +28,7 @@ func (b *builder) flat(root *jsonschema.Schema, where string) {
 	if len(root.Properties) == 0 {
 		b.fault(where, "a form is a struct with fields")
 	}
-	names := root.PropertyOrder
-	if len(names) != len(root.Properties) {
-		names = nil
-		for name := range root.Properties {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-	}
-	for _, name := range names {
+	for _, name := range propertyNames(root) {
 		p := root.Properties[name]
 		at := fmt.Sprintf("%s: field %q", where, name)
 		if p.WriteOnly || passwordLike.MatchString(name) || passwordLike.MatchString(p.Title) || passwordLike.MatchString(p.Description) {
