@@ -37,6 +37,10 @@ const (
 // MaxMessage is the largest gRPC message, in both directions.
 const MaxMessage = 16 << 20
 
+// maxHeaders bounds the headers and trailers of a plugin's answer, in bytes: a
+// status, which ends up in the log, is one of them.
+const maxHeaders = 16 << 10
+
 // shutdownGrace is how long a plugin may take to answer Shutdown.
 const shutdownGrace = 2 * time.Second
 
@@ -190,7 +194,8 @@ func dialOptions(dial func(context.Context, string) (net.Conn, error)) []grpc.Di
 	return []grpc.DialOption{
 		grpc.WithContextDialer(dial),
 		grpc.WithDefaultCallOptions(
-			grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
+			grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage), grpc.ForceCodecV2(newCodec())),
+		grpc.WithMaxHeaderListSize(maxHeaders),
 		grpc.WithChainStreamInterceptor(refuseSideChannels),
 		grpc.WithChainUnaryInterceptor(boundShutdown),
 	}
