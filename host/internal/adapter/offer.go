@@ -34,7 +34,7 @@ func Offers(d *Desired, c Catalog, origin tool.Digest) (offers []*registry.Offer
 	each(l, "resource", MaxResources, c.Resources, uriOf, resource)
 	each(l, "resource template", MaxFamilies, c.Families, uriOf, family)
 	each(l, "prompt", MaxPrompts, c.Prompts, func(p tool.Prompt) string { return p.Name }, prompt)
-	return l.offers, append(l.notes, c.Notes...)
+	return l.offers, append(append(Few(l.notes), l.limits...), Few(c.Notes)...)
 }
 
 // list collects what is offered and notes what is not.
@@ -43,14 +43,15 @@ type list struct {
 	origin  tool.Digest
 	taken   map[string]string // what was declared, by public name
 	offers  []*registry.Offer
-	notes   []string
+	notes   []string // of what is at fault
+	limits  []string // of what is too many
 }
 
 // each adds what an adapter declares of one kind.
 func each[T any](l *list, kind string, most int, declared []T, name func(T) string, fit func(*Desired, T) (*registry.Offer, error)) {
 	for i, item := range declared {
 		if i == most {
-			l.notes = append(l.notes, fmt.Sprintf("%d %ss left out: one adapter may have %d", len(declared)-i, kind, most))
+			l.limits = append(l.limits, fmt.Sprintf("%d %ss left out: one adapter may have %d", len(declared)-i, kind, most))
 			return
 		}
 		o, err := fit(l.desired, item)

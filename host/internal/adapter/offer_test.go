@@ -109,6 +109,19 @@ func TestAnAdapterHasAtMostAThousandTools(t *testing.T) {
 	}
 }
 
+func TestOfManyFaultsAFewAreNamedAndTheRestCounted(t *testing.T) {
+	var c Catalog
+	for range MaxTools + 5 {
+		c.Tools = append(c.Tools, tool.Spec{Declared: "drop table"})
+		c.Notes = append(c.Notes, "its own")
+	}
+	_, notes := offersOf(desired(), c)
+	if len(notes) != 2*(maxNotes+1)+1 || notes[maxNotes] != "and 980 more like these" ||
+		notes[maxNotes+1] != "5 tools left out: one adapter may have 1000" || notes[len(notes)-1] != "and 985 more like these" {
+		t.Errorf("%d notes: %q", len(notes), notes)
+	}
+}
+
 func TestWithoutAPrefixTheNameIsTheDeclaredOne(t *testing.T) {
 	d := desired()
 	d.Prefix = ""

@@ -96,10 +96,11 @@ func (in *instance) diagnose(d *adapter.Desired, diagnostics []*pluginv1.Diagnos
 		}
 		faults = append(faults, text)
 	}
+	in.about.Notes = adapter.Few(in.about.Notes)
 	if len(faults) == 0 {
 		return nil
 	}
-	return &adapter.StartError{Phase: adapter.PhaseConfigure, Refused: true, Reason: strings.Join(faults, "; ")}
+	return &adapter.StartError{Phase: adapter.PhaseConfigure, Refused: true, Reason: strings.Join(adapter.Few(faults), "; ")}
 }
 
 // rpcError words a gRPC status of the start.
