@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -21,6 +23,12 @@ import (
 const (
 	drainTime  = 5 * time.Second
 	drainGrace = 3 * time.Second
+)
+
+// A catalogue may change so many times at once, and then once in so long.
+const (
+	changesAtOnce = 20
+	changeEvery   = time.Second
 )
 
 // running is one instance that serves, or has served.
@@ -133,10 +141,10 @@ func (l *Life) abandonWhenStopped(cancel func()) (done func()) {
 // watch hands on each catalogue until ctx ends. A stream that breaks off while the
 // instance lives is opened again, after pauses that grow as long as no stream lasts.
 func (r *running) watch(ctx context.Context) {
-	pauses := newPauses()
+	pauses, pace := newPauses(), rate.NewLimiter(rate.Every(changeEvery), changesAtOnce)
 	for {
 		opened := time.Now()
-		if !r.follow(ctx) || ctx.Err() != nil {
+		if !r.follow(ctx, pace) || ctx.Err() != nil {
 			return
 		}
 		if time.Since(opened) > slowest {
@@ -153,13 +161,25 @@ func (r *running) watch(ctx context.Context) {
 }
 
 // follow hands on the catalogues of one stream, and reports whether it broke off:
-// one that ends otherwise has nothing more to say.
-func (r *running) follow(ctx context.Context) (broke bool) {
+// one that ends otherwise has nothing more to say. What changes faster than pace
+// is not read, so that a plugin cannot keep the host, and every client that is
+// told of changes, at work.
+func (r *running) follow(ctx context.Context, pace *rate.Limiter) (broke bool) {
+	var told sync.Once
 	for c, err := range r.instance.Catalogs(ctx) {
 		broke = err != nil
 		select {
 		case r.updates <- update{c, err}:
 		case <-ctx.Done():
+			return false
+		}
+		if pace.Allow() {
+			continue
+		}
+		told.Do(func() {
+			r.life.config.Log.Warn("adapter changes its catalogue too often, it is not followed faster", "adapter", r.desired.Name, "every", changeEvery)
+		})
+		if pace.Wait(ctx) != nil {
 			return false
 		}
 	}

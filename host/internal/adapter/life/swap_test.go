@@ -5,6 +5,7 @@ package life
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -238,6 +239,33 @@ func TestAChangedCatalogueIsOfferedInThePlaceOfTheOneBefore(t *testing.T) {
 		synctest.Wait()
 		if c.look().text != "process 1, attempt 1" {
 			t.Errorf("a call in flight: %+v", c.look())
+		}
+	})
+}
+
+func TestACatalogueThatKeepsChangingIsFollowedAtItsPace(t *testing.T) {
+	lived(t, func(t *testing.T, f *fixture) {
+		in := f.starts("1")
+		taken := 0
+		flood, end := context.WithCancel(t.Context())
+		defer end()
+		go func() {
+			for {
+				select {
+				case in.catalogs <- offering("get", fmt.Sprintf("t%d", taken)):
+					taken++
+				case <-flood.Done():
+					return
+				}
+			}
+		}()
+		before := f.registry.Snapshot().Version
+		pass(time.Minute)
+		if n := f.registry.Snapshot().Version - before; n < changesAtOnce || n > changesAtOnce+60 {
+			t.Errorf("%d changes within a minute", n)
+		}
+		if c := f.calls(tool.ReadOnly); c.look().text != "process 1, attempt 1" {
+			t.Errorf("%+v", c.look())
 		}
 	})
 }

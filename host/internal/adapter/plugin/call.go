@@ -23,6 +23,10 @@ import (
 // result that is given to a client, so that the executor's cap speaks first.
 const maxParts = 2 * MaxMessage
 
+// maxLog is the longest log message that is handed on, in bytes: many of them
+// may wait for a slow client.
+const maxLog = 16 << 10
+
 // Run calls one tool, reads one resource, makes one prompt or completes a value.
 func (in *instance) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, error) {
 	select {
@@ -173,8 +177,13 @@ func tell(a *tool.Attempt, m message) {
 		}
 		return
 	}
-	if l := m.GetLog(); json.Valid(l.GetData()) {
-		a.Events(&tool.Log{Level: level(l.GetLevel()), Logger: bounded(l.GetLogger()), Data: l.GetData()})
+	l := m.GetLog()
+	data := l.GetData()
+	if len(data) > maxLog {
+		data = fmt.Appendf(nil, `"a log message of %d bytes was left out"`, len(data))
+	}
+	if json.Valid(data) {
+		a.Events(&tool.Log{Level: level(l.GetLevel()), Logger: bounded(l.GetLogger()), Data: data})
 	}
 }
 

@@ -4,12 +4,15 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -138,6 +141,22 @@ func TestCatalogsYieldsEachCatalogueAndWhyThereWillBeNoMore(t *testing.T) {
 				t.Errorf("ended with %v", err)
 			}
 		})
+	}
+}
+
+func TestNotesBeyondTheirPaceAreCountedAndNotLogged(t *testing.T) {
+	var events []*pluginv1.WatchResponse
+	for range 100 * notesAtOnce {
+		events = append(events, &pluginv1.WatchResponse{Event: &pluginv1.WatchResponse_Note{Note: &pluginv1.Note{Text: "hello"}}})
+	}
+	in := moored(t, watching(nil, events...))
+	var log bytes.Buffer
+	in.log = hclog.New(&hclog.LoggerOptions{Output: &log})
+	if _, err := followed(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(log.String(), "note of the plugin"); n < notesAtOnce || n > 2*notesAtOnce {
+		t.Errorf("%d lines of %d notes", n, len(events))
 	}
 }
 

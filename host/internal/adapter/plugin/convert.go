@@ -190,8 +190,12 @@ func failed(e *tool.Error) *tool.Error {
 }
 
 func protocolError(p *pluginv1.ProtocolError) *tool.Error {
+	data := p.GetData()
+	if len(data) > maxErrorText {
+		data = nil
+	}
 	e := tool.Failed("protocol_error", &tool.ProtocolError{
-		Code: p.GetCode(), Message: bounded(p.GetMessage()), Data: p.GetData(),
+		Code: p.GetCode(), Message: bounded(p.GetMessage()), Data: data,
 	})
 	e.Sent = true
 	return e

@@ -152,6 +152,28 @@ func TestAProtocolErrorIsTheCauseOfAFault(t *testing.T) {
 	}
 }
 
+func TestTheDataOfAProtocolErrorIsBounded(t *testing.T) {
+	in := moored(t, streams(&pluginv1.CallToolResponse{Message: &pluginv1.CallToolResponse_ProtocolError{
+		ProtocolError: &pluginv1.ProtocolError{Code: 1, Message: "no", Data: []byte(`"` + strings.Repeat("x", maxErrorText) + `"`)},
+	}}))
+	_, err := in.Run(t.Context(), attempt(t, "get", `{}`))
+	var cause *tool.ProtocolError
+	if !errors.As(err, &cause) || cause.Message != "no" || cause.Data != nil {
+		t.Errorf("%.200v", err)
+	}
+}
+
+// It ends up in the log.
+func TestAGRPCStatusIsBounded(t *testing.T) {
+	in := moored(t, &server{call: func(*pluginv1.CallToolRequest, grpc.ServerStreamingServer[pluginv1.CallToolResponse]) error {
+		return status.Error(codes.Internal, strings.Repeat("x", 8<<20))
+	}})
+	out, err := in.Run(t.Context(), attempt(t, "get", `{}`))
+	if e := failure(t, out, err); e.Kind != tool.ToolFailed || len(err.Error()) > 2*maxHeaders {
+		t.Errorf("%s, an error of %d bytes: %.300s", e.Kind, len(err.Error()), err)
+	}
+}
+
 func TestAQuestionComesAsItIs(t *testing.T) {
 	in := moored(t, streams(&pluginv1.CallToolResponse{Message: &pluginv1.CallToolResponse_InputRequired{
 		InputRequired: &pluginv1.InputRequired{State: []byte("own"), Requests: map[string]*pluginv1.InputRequest{
@@ -179,6 +201,7 @@ func TestEventsArriveInOrderAndAreWhatJSONHas(t *testing.T) {
 		logged(&pluginv1.LogMessage{Level: pluginv1.LogLevel_LOG_LEVEL_ERROR, Logger: "db", Data: []byte(`"slow"`)}),
 		logged(&pluginv1.LogMessage{Data: []byte(`not JSON`)}),
 		logged(&pluginv1.LogMessage{Level: 99, Data: []byte(`1`)}),
+		logged(&pluginv1.LogMessage{Data: []byte(`"` + strings.Repeat("x", maxLog) + `"`)}),
 		finally(&pluginv1.ToolResult{}),
 	))
 	a := attempt(t, "get", `{}`)
@@ -190,6 +213,7 @@ func TestEventsArriveInOrderAndAreWhatJSONHas(t *testing.T) {
 		&tool.Progress{Progress: 2, Message: strings.Repeat("x", 1024) + "..."},
 		&tool.Log{Level: "error", Logger: "db", Data: json.RawMessage(`"slow"`)},
 		&tool.Log{Level: "info", Data: json.RawMessage(`1`)},
+		&tool.Log{Level: "info", Data: json.RawMessage(`"a log message of 16386 bytes was left out"`)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

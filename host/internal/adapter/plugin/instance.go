@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
@@ -99,6 +100,7 @@ func (in *instance) Catalogs(ctx context.Context) iter.Seq2[adapter.Catalog, err
 			yield(adapter.Catalog{}, fmt.Errorf("watch of %s: %w", in.name, err))
 			return
 		}
+		notes := &notebook{pace: rate.NewLimiter(rate.Every(noteEvery), notesAtOnce)}
 		for {
 			event, err := stream.Recv()
 			switch {
@@ -116,17 +118,39 @@ func (in *instance) Catalogs(ctx context.Context) iter.Seq2[adapter.Catalog, err
 					return
 				}
 			case *pluginv1.WatchResponse_Note:
-				in.note(e.Note)
+				in.note(e.Note, notes)
 			default: // an event of a later version, or of a feature that is not used
 			}
 		}
 	}
 }
 
-func (in *instance) note(n *pluginv1.Note) {
+// A plugin may say so many notes at once, and then one in so long: each is a line
+// of the host's log.
+const (
+	notesAtOnce = 50
+	noteEvery   = time.Second
+)
+
+// notebook paces a plugin's notes.
+type notebook struct {
+	pace    *rate.Limiter
+	leftOut int // since the last one
+}
+
+func (in *instance) note(n *pluginv1.Note, b *notebook) {
+	if !b.pace.Allow() {
+		b.leftOut++
+		return
+	}
 	level := hclog.Warn
 	if n.GetSeverity() == pluginv1.Severity_SEVERITY_ERROR {
 		level = hclog.Error
 	}
-	in.log.Log(level, "note of the plugin", "text", bounded(n.GetText()))
+	args := []any{"text", bounded(n.GetText())}
+	if b.leftOut > 0 {
+		args = append(args, "left_out_before", b.leftOut)
+	}
+	b.leftOut = 0
+	in.log.Log(level, "note of the plugin", args...)
 }
