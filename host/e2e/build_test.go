@@ -32,6 +32,7 @@ func buildAndRun(m *testing.M) int {
 		args        []string
 	}{
 		{"..", "bin/", hostBuild("./cmd/toolwharf")},
+		{"..", "examples/", []string{"./e2e/mischief"}},
 		{"../../examples", "examples/", []string{"./echo", "./hello"}},
 		{"../../plugins/sql", "bin/plugins/", []string{"."}},
 	} {

@@ -64,6 +64,14 @@ func (c *caller) call(ctx context.Context, tool, args string) answer {
 	return c.post(ctx, id, headers, body)
 }
 
+// callWatched calls a tool and wants to hear of its progress and its log.
+func (c *caller) callWatched(ctx context.Context, tool, args string) answer {
+	id := int(c.last.Add(1))
+	headers, body := modern(id, "tools/call", tool, fmt.Sprintf(`"name":%q,"arguments":%s`, tool, args))
+	body = strings.Replace(body, `"_meta":{`, `"_meta":{"progressToken":"p","io.modelcontextprotocol/logLevel":"debug",`, 1)
+	return c.post(ctx, id, headers, body)
+}
+
 // callOld calls a tool as clients of the era before do.
 func (c *caller) callOld(ctx context.Context, tool, args string) answer {
 	id := int(c.last.Add(1))
@@ -72,9 +80,25 @@ func (c *caller) callOld(ctx context.Context, tool, args string) answer {
 }
 
 func (c *caller) post(ctx context.Context, id int, headers map[string]string, body string) answer {
+	status, raw, err := c.exchange(ctx, headers, body)
+	if err != nil {
+		return answer{status: status, err: err}
+	}
+	for event := range bytes.SplitSeq(raw, []byte("\n")) { // the last is the answer
+		if data, ok := bytes.CutPrefix(event, []byte("data: ")); ok {
+			raw = data
+		}
+	}
+	a := read(raw, id)
+	a.status = status
+	return a
+}
+
+// exchange posts a request and reads the whole answer.
+func (c *caller) exchange(ctx context.Context, headers map[string]string, body string) (status int, raw []byte, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.host.url, strings.NewReader(body))
 	if err != nil {
-		return answer{err: err}
+		return 0, nil, err
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
@@ -83,16 +107,13 @@ func (c *caller) post(ctx context.Context, id int, headers map[string]string, bo
 	}
 	resp, err := c.client.Do(r)
 	if err != nil {
-		return answer{err: err}
+		return 0, nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return answer{err: fmt.Errorf("the answer broke off after %d bytes: %w", len(raw), err)}
+	if raw, err = io.ReadAll(resp.Body); err != nil {
+		err = fmt.Errorf("the answer broke off after %d bytes: %w", len(raw), err)
 	}
-	a := read(raw, id)
-	a.status = resp.StatusCode
-	return a
+	return resp.StatusCode, raw, err
 }
 
 // read reads a message that must be the answer to a request.
@@ -252,4 +273,36 @@ func (h *host) expectFlat(before footprint) {
 		}
 		return nil
 	})
+}
+
+// listed are the names of all tools, page by page.
+func (c *caller) listed(ctx context.Context) (map[string]bool, error) {
+	out, cursor := map[string]bool{}, ""
+	for {
+		params := ""
+		if cursor != "" {
+			params = fmt.Sprintf(`"cursor":%q`, cursor)
+		}
+		id := int(c.last.Add(1))
+		headers, body := modern(id, "tools/list", "", params)
+		_, raw, err := c.exchange(ctx, headers, body)
+		if err != nil {
+			return nil, err
+		}
+		var m struct {
+			Result *struct {
+				Tools      []struct{ Name string }
+				NextCursor string
+			}
+		}
+		if err := json.Unmarshal(raw, &m); err != nil || m.Result == nil {
+			return nil, fmt.Errorf("%w: %.300s", err, raw)
+		}
+		for _, t := range m.Result.Tools {
+			out[t.Name] = true
+		}
+		if cursor = m.Result.NextCursor; cursor == "" {
+			return out, nil
+		}
+	}
 }
