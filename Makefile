@@ -61,6 +61,11 @@ test: build examples ## Test every module, with the race detector where there is
 	@status=0; for m in $(filter-out host,$(MODULES)); do go -C $$m test $(RACE) $(TESTFLAGS) ./... || status=1; done; \
 		go -C host test $(RACE) -count=1 -timeout 20m $(TESTFLAGS) ./... || status=1; exit $$status
 
+.PHONY: conformance
+conformance: build examples ## Judge the built plugins and examples by the conformance kit (docs/conformance.md)
+	test -e examples/shop/shop.db || go -C examples run ./shop/generate -out shop/shop.db
+	scripts/conformance
+
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint $(TOOLS)/buf check-generated ## Check formatting, code, protocol, and that what is generated is current
 	$(TOOLS)/buf lint

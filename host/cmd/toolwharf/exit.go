@@ -28,6 +28,12 @@ type usageError struct{ err error }
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
+// absentError is something that was named and that there is not.
+type absentError struct{ err error }
+
+func (e *absentError) Error() string { return e.err.Error() }
+func (e *absentError) Unwrap() error { return e.err }
+
 // failedError is something that was asked for and failed; it was said already.
 type failedError struct{}
 
@@ -39,6 +45,7 @@ func report(w io.Writer, err error) int {
 		usage  *usageError
 		faults fault.List
 		absent *control.NotFoundError
+		gone   *absentError
 		said   failedError
 	)
 	switch {
@@ -54,6 +61,9 @@ func report(w io.Writer, err error) int {
 		return exitUsage
 	case errors.As(err, &absent):
 		_, _ = fmt.Fprintf(w, "toolwharf: %v; see `toolwharf %ss list`\n", err, absent.What)
+		return exitNotFound
+	case errors.As(err, &gone):
+		_, _ = fmt.Fprintf(w, "toolwharf: %v\n", err)
 		return exitNotFound
 	case errors.Is(err, control.ErrNoHost):
 		_, _ = fmt.Fprintf(w, "toolwharf: %v; start one with `toolwharf serve`\n", err)

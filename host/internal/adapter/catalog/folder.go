@@ -45,6 +45,13 @@ func examineFolder(path string, info fs.FileInfo) (examined, error) {
 	return x, nil
 }
 
+// Command is the command in the plugin.yaml of a folder that is a plugin, with
+// which it would be served.
+func Command(path string) ([]string, error) {
+	command, _, err := commandOf(path)
+	return command, err
+}
+
 // commandOf reads the command of a folder, and sees that its first word can be
 // executed: a file of the folder, or one that lies elsewhere and is trusted as
 // a plugin is. stamp is that of what lies elsewhere.

@@ -34,6 +34,10 @@ const (
 	name        = "toolwharf"
 )
 
+// FolderVariable is in the environment of a folder's command: an interpreter that
+// wrote into its folder would change the plugin.
+const FolderVariable = "PYTHONDONTWRITEBYTECODE=1"
+
 // MaxMessage is the largest gRPC message, in both directions.
 const MaxMessage = 16 << 20
 
@@ -92,8 +96,7 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string
 	}
 	handshake := []string{"PLUGIN_CLIENT_CERT=" + keys.pem}
 	if d.Program.Command != nil {
-		// An interpreter that wrote into its folder would change the plugin.
-		handshake = append(handshake, "PYTHONDONTWRITEBYTECODE=1")
+		handshake = append(handshake, FolderVariable)
 	}
 	var proc *process.Process
 	started := make(chan struct{})
