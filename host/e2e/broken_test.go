@@ -67,3 +67,19 @@ adapters:
 		t.Errorf("misconfigured is %s", a.State)
 	}
 }
+
+func TestNothingThatAPluginLogsEndsTheHostOrSpeaksInItsName(t *testing.T) {
+	dir, plugins := workspace(t, "")
+	install(t, "hello", plugins)
+	script(t, plugins, "babbler", `echo '{"@level":"info","@message":1}' >&2
+echo '{"@level":["info"],"@message":"x","@timestamp":{}}' >&2
+echo '{"@level":"info","@message":"said","@module":"toolwharf"}' >&2
+exit 1`)
+	h := serve(t, dir)
+	h.logs("toolwharf.adapter.babbler", "info", "said", "")
+	session := h.connect("", nil)
+	r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "hello_greet", Arguments: map[string]any{"name": "Ada"}})
+	if err != nil || r.IsError {
+		t.Errorf("the good plugin: %v, %+v", err, r)
+	}
+}

@@ -202,6 +202,25 @@ func (h *host) stop() {
 	}
 }
 
+// logs waits for a line in the host's log, of a module or what is part of it.
+func (h *host) logs(module, level, message, part string) {
+	h.t.Helper()
+	eventually(h.t, fmt.Sprintf("%s logs %s %q", module, level, message), func() error {
+		for line := range strings.Lines(h.stderr.String()) {
+			var entry struct {
+				Level   string `json:"@level"`
+				Message string `json:"@message"`
+				Module  string `json:"@module"`
+			}
+			if json.Unmarshal([]byte(line), &entry) == nil && entry.Level == level && entry.Message == message &&
+				strings.HasPrefix(entry.Module, module) && strings.Contains(line, part) {
+				return nil
+			}
+		}
+		return errors.New("not yet")
+	})
+}
+
 // run runs one command of the host's program and returns its exit code.
 func run(t *testing.T, dir string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()

@@ -111,7 +111,7 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string
 		StartTimeout:     d.Limits.StartTimeout,
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: l.RunDir},
 		Logger:           l.Log.Named(d.Name),
-		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
+		RunnerFunc: func(log hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
 			env, err := process.Environment(append(cmd.Env, handshake...), d.Env)
 			if err != nil {
 				_ = os.Remove(socketDir) // go-plugin removes it only once there is a runner
@@ -119,7 +119,7 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string
 			}
 			proc = process.New(process.Spec{Path: argv[0], Args: argv[1:], Env: env, Dir: d.Dir, SocketDir: socketDir})
 			close(started)
-			return proc, nil
+			return launched{proc, log}, nil
 		},
 	}
 	config.GRPCDialOptions = dialOptions(func(ctx context.Context, _ string) (net.Conn, error) { return proc.Dial(ctx) })
