@@ -30,6 +30,8 @@ type Program struct {
 	Command []string
 	// Stamp changes when the file does, or anything in the folder.
 	Stamp string
+	// Pin is the hash that it must have; zero: any.
+	Pin tool.Digest
 }
 
 // Argv is what is executed when the program lies at a path: its own, or that of
@@ -92,7 +94,7 @@ func (d *Desired) Digest() tool.Digest {
 	}
 	slices.Sort(env)
 	parts := []string{
-		d.Name, d.Program.Plugin, d.Program.Path, fmt.Sprintf("%q", d.Program.Command), d.Program.Stamp, d.Prefix,
+		d.Name, d.Program.Plugin, d.Program.Path, fmt.Sprintf("%q", d.Program.Command), d.Program.Stamp, d.Program.Pin.String(), d.Prefix,
 		string(d.Config), d.Dir, fmt.Sprintf("%v %v %+v", d.Configured, d.MayAsk, d.Limits),
 	}
 	var b strings.Builder
@@ -201,3 +203,9 @@ type NeedsConfigError struct{ Plugin string }
 func (e *NeedsConfigError) Error() string {
 	return fmt.Sprintf("plugin %s needs configuration: name it under adapters: in toolwharf.yaml", e.Plugin)
 }
+
+// UnpinnedError is a program that is not as it was pinned.
+type UnpinnedError struct{ Reason string }
+
+// Error says what to do.
+func (e *UnpinnedError) Error() string { return e.Reason }

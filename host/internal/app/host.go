@@ -23,6 +23,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/face/control"
+	"github.com/toolwharf/toolwharf/host/internal/pin"
 	"github.com/toolwharf/toolwharf/host/internal/redact"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/secret"
@@ -63,6 +64,7 @@ type Host struct {
 	redactor   redact.Redactor
 	tried      atomic.Bool // each adapter was, once
 	reconciler *reconcile.Reconciler
+	known      known
 
 	stop    context.CancelFunc // of the reconciler
 	stopped chan error
@@ -100,12 +102,14 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	if h.executor, err = h.newExecutor(id); err != nil {
 		return nil, err
 	}
+	h.known = newKnown(o.Config)
 	log := o.Log.Named("adapter")
 	h.reconciler = reconcile.New(reconcile.Config{
 		Wish: reconcile.Wish{Adapters: adapters(o.Config), Dirs: directories(o.Config)}, Dir: o.Config.Dir, DropIn: dropInLimits,
 		Secrets:  secret.System{Dir: o.Config.Dir},
-		Launcher: &plugin.Launcher{RunDir: runDir, MaxResult: MaxResult, Log: log},
-		Registry: h.registry, Key: h.vault.key, Tell: h.redactor.Set, Pulse: pulse(), Log: log,
+		Launcher: &plugin.Launcher{RunDir: runDir, MaxResult: MaxResult, Shelf: &pin.Shelf{Dir: runDir}, Log: log},
+		Registry: h.registry, Pins: h.known.pins, Specs: h.known.specs, Key: h.vault.key, Tell: h.redactor.Set,
+		Pulse: pulse(), Log: log,
 	})
 	return h, nil
 }
@@ -115,6 +119,7 @@ func (h *Host) Start(ctx context.Context) {
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	h.log.Warn("adapters run without a sandbox: they have their own process and secrets, " +
 		"but the same user and files as the host")
+	go h.known.follow(ctx, h.reconciler.Review)
 	go func() { h.stopped <- h.reconciler.Run(ctx) }()
 }
 
@@ -135,7 +140,7 @@ func (h *Host) Close() error {
 		defer cancel()
 		errs = append(errs, h.vault.close(ctx))
 	}
-	return errors.Join(append(errs, os.RemoveAll(h.runDir))...)
+	return errors.Join(append(errs, pin.Remove(h.runDir))...)
 }
 
 // API is the host as its operator sees it. serves says how clients reach it.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/toolwharf/toolwharf/host/internal/pin"
 )
 
 // runPrefix begins the names of directories for plugins' sockets. They lie in
@@ -22,7 +24,7 @@ func makeRunDir() (string, error) {
 	for _, dir := range left {
 		pid, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), runPrefix), "-")
 		if n, err := strconv.Atoi(pid); err == nil && n != os.Getpid() && !alive(n) && isOwn(dir) {
-			_ = os.RemoveAll(dir)
+			_ = pin.Remove(dir)
 		}
 	}
 	return os.MkdirTemp("", fmt.Sprintf("%s%d-", runPrefix, os.Getpid()))

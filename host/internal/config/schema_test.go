@@ -312,7 +312,6 @@ var unbuiltSamples = map[string]string{
 	"mcpServers":                "mcpServers: {shop: {url: 'https://x'}}",
 	"limits":                    "limits: {max_calls: 3}",
 	"store":                     "store: 'postgres://h/db'",
-	"plugins.trust":             "plugins: {trust: pinned}",
 	"http.auth":                 "http: {auth: {issuer: 'https://x', audience: y}}",
 	"http.tls":                  "http: {tls: {cert: c, key: k}}",
 	"http.public_url":           "http: {public_url: 'https://x'}",

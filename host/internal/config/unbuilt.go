@@ -30,7 +30,6 @@ var notBuilt = []unbuilt{
 	{key: keys("mcpServers"), advice: "remove it; no MCP server is imported"},
 	{key: keys("limits"), advice: "remove it; limits.timeout and limits.max_in_flight of an adapter hold"},
 	{key: keys("store"), when: not("sqlite"), advice: "use sqlite, which is a file in the state directory"},
-	{key: keys("plugins", "trust"), when: not("directory"), advice: "use directory; no plugin would be checked against a lock file"},
 	{key: keys("http", "auth"), advice: "remove it and listen on a loopback address; no token would be checked"},
 	{key: keys("http", "tls"), advice: "remove it and listen on a loopback address"},
 	{key: keys("http", "public_url"), advice: "remove it"},

@@ -26,11 +26,19 @@ type Registry interface {
 	Replace(adapter string, runner tool.Runner, offers []*registry.Offer) (<-chan struct{}, error)
 }
 
+// Specs hold an adapter's tools to what is known of them: fit are those that may
+// be offered, as they may be, and notes say what was held back.
+type Specs interface {
+	Review(adapter string, tools []tool.Spec) (fit []tool.Spec, notes []string, err error)
+}
+
 // Config is what a life is made of.
 type Config struct {
 	Name     string
 	Launcher adapter.Launcher
 	Registry Registry
+	// Specs may be nil: then every tool is what it says of itself.
+	Specs Specs
 	// Key is what origins are keyed with.
 	Key []byte
 	// Pulse is how the health of what serves is asked for.
@@ -42,6 +50,7 @@ type Config struct {
 type Life struct {
 	config Config
 	signal chan struct{} // something is wanted
+	known  chan struct{} // what is known of tools has changed
 	done   chan struct{} // closed once nothing of it is left
 	drains sync.WaitGroup
 
@@ -67,7 +76,7 @@ type wanted struct {
 // New starts a life that waits to be told what is wanted.
 func New(c Config) *Life {
 	l := &Life{
-		config: c, signal: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{}),
+		config: c, signal: make(chan struct{}, 1), known: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{}),
 		status: adapter.Status{Name: c.Name, State: adapter.Waiting, Since: time.Now(), Sandbox: "none"},
 	}
 	go (&machine{Life: l, temper: newTemper()}).run()
@@ -85,6 +94,15 @@ func (l *Life) Wait(plugin, reason string) {
 	l.status.Plugin = plugin
 	l.mu.Unlock()
 	l.want(wanted{reason: reason})
+}
+
+// Review looks at the newest catalogue again: what is known of its tools may
+// have changed.
+func (l *Life) Review() {
+	select {
+	case l.known <- struct{}{}:
+	default:
+	}
 }
 
 // Stop drains what runs and ends the life, within ctx.

@@ -4,6 +4,7 @@
 package life
 
 import (
+	"errors"
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
@@ -124,6 +125,12 @@ func (m *machine) try(w wanted) error {
 	if again {
 		m.retry = time.NewTimer(delay)
 	}
+	if _, ok := errors.AsType[*adapter.UnpinnedError](err); ok && (m.cur == nil || m.cur.desired.Program.Pin != w.desired.Program.Pin) {
+		m.config.Log.Error("adapter waits", "adapter", m.config.Name, "reason", err)
+		m.leave(m.cur, adapter.Waiting, err.Error())
+		m.cur = nil
+		return err
+	}
 	m.Life.failed(w, m.cur, err, delay)
 	return err
 }
@@ -182,6 +189,10 @@ func (m *machine) wait() {
 	case <-m.signal:
 	case <-again:
 		m.retry = nil
+	case <-m.known:
+		if m.cur != nil {
+			m.refresh(m.cur, update{catalog: m.cur.newest})
+		}
 	case u := <-updates:
 		m.refresh(m.cur, u)
 	case why := <-ill:

@@ -43,6 +43,7 @@ type running struct {
 	cancel   context.CancelFunc // ends the watch and the pulse
 	since    time.Time
 	specs    map[tool.Digest]bool // of what it offers; guarded by life.mu
+	newest   adapter.Catalog      // as it came
 	retired  <-chan struct{}      // of what it replaced
 	// guests are calls that came over from a dead instance: what they hold in
 	// the registry is that one, and not this. One is added only while this is
@@ -206,7 +207,11 @@ func (r *running) first(ctx context.Context) (adapter.Catalog, error) {
 
 // offer puts a catalogue into the registry.
 func (l *Life) offer(r *running, c adapter.Catalog) error {
-	offers, notes := adapter.Offers(r.desired, c, r.desired.Origin(l.config.Key, r.instance.About().Program))
+	fit, err := l.review(c)
+	if err != nil {
+		return &adapter.StartError{Phase: adapter.PhaseCatalog, Reason: err.Error(), Err: err}
+	}
+	offers, notes := adapter.Offers(r.desired, fit, r.desired.Origin(l.config.Key, r.instance.About().Program))
 	specs := make(map[tool.Digest]bool, len(offers))
 	tools := 0
 	for _, o := range offers {
@@ -231,12 +236,22 @@ func (l *Life) offer(r *running, c adapter.Catalog) error {
 	}
 	about := r.instance.About()
 	l.update(func(s *adapter.Status) {
-		r.specs, r.retired, l.current = specs, retired, r
+		r.specs, r.newest, r.retired, l.current = specs, c, retired, r
 		s.State, s.Tools, s.Cause, s.Retry, s.Tried = adapter.Ready, tools, "", nil, true
 		s.PID, s.Version = about.PID, about.Version
 		s.Notes = append(append([]string(nil), about.Notes...), notes...)
 	})
 	return nil
+}
+
+// review takes out of a catalogue what may not be offered, or not as it is.
+func (l *Life) review(c adapter.Catalog) (adapter.Catalog, error) {
+	if l.config.Specs == nil {
+		return c, nil
+	}
+	fit, held, err := l.config.Specs.Review(l.config.Name, c.Tools)
+	c.Tools, c.Notes = fit, append(held, c.Notes...)
+	return c, err
 }
 
 // refresh offers a changed catalogue. One that cannot be offered leaves the one

@@ -71,9 +71,10 @@ func (t *temper) failed(err error, restarts int) (pause time.Duration, again boo
 	case ok && e.Ended && len(t.recent) > 0 && t.count() <= restarts:
 		return 0, true
 	}
-	if _, ok := errors.AsType[*adapter.NeedsConfigError](err); ok {
+	_, bare := errors.AsType[*adapter.NeedsConfigError](err)
+	if _, unpinned := errors.AsType[*adapter.UnpinnedError](err); bare || unpinned {
 		t.failures = patience + 1
-		return 0, false // only another configuration helps
+		return 0, false // only another configuration helps, or another program
 	}
 	return t.pause()
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
 	"github.com/toolwharf/toolwharf/host/internal/pin"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // The handshake. The cookie keeps a plugin that is started by hand from waiting
@@ -55,7 +56,9 @@ type Launcher struct {
 	RunDir string
 	// MaxResult is what plugins are told of the largest result, in bytes.
 	MaxResult int64
-	Log       hclog.Logger
+	// Shelf has the copies of pinned programs.
+	Shelf *pin.Shelf
+	Log   hclog.Logger
 }
 
 var _ adapter.Launcher = (*Launcher)(nil)
@@ -66,11 +69,14 @@ func (l *Launcher) Start(ctx context.Context, d *adapter.Desired) (adapter.Insta
 	timeout := d.Limits.StartTimeout
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	program, err := pin.Hash(d.Program.Path, d.Program.Command != nil)
+	at, program, err := l.take(&d.Program)
+	if mismatch, ok := errors.AsType[*pin.MismatchError](err); ok {
+		return nil, &adapter.UnpinnedError{Reason: mismatch.Error()}
+	}
 	if err != nil {
 		return nil, &adapter.StartError{Phase: adapter.PhaseLaunch, Reason: "cannot be executed: " + cause(err), Err: err}
 	}
-	proc, client, conn, err := l.launch(ctx, d, d.Program.Argv(d.Program.Path))
+	proc, client, conn, err := l.launch(ctx, d, d.Program.Argv(at))
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +92,18 @@ func (l *Launcher) Start(ctx context.Context, d *adapter.Desired) (adapter.Insta
 	}
 	in.about.Program = program
 	return in, nil
+}
+
+// take returns where the program lies that is executed, and its hash: a private
+// copy of what is pinned, else the program itself.
+func (l *Launcher) take(p *adapter.Program) (at string, hash tool.Digest, err error) {
+	folder := p.Command != nil
+	if p.Pin.IsZero() {
+		hash, err = pin.Hash(p.Path, folder)
+		return p.Path, hash, err
+	}
+	at, err = l.Shelf.Take(p.Plugin, p.Path, folder, p.Pin)
+	return at, p.Pin, err
 }
 
 // launch executes the program and shakes hands with it.

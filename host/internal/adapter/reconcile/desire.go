@@ -22,6 +22,11 @@ type waitingFor struct{ plugin, reason string }
 func (r *Reconciler) desire(c *catalog.Contents) (desired map[string]*adapter.Desired, waiting map[string]*waitingFor, missing bool, notes []string) {
 	desired, waiting = map[string]*adapter.Desired{}, map[string]*waitingFor{}
 	notes = append(notes, c.Notes...)
+	if r.config.Pins != nil {
+		if fault := r.config.Pins.Fault(); fault != nil {
+			notes = append(notes, "the lock does not count: "+fault.Error())
+		}
+	}
 	prefixes := map[string]string{} // of adapters, by adapter
 	named := map[string]bool{}      // plugins that an adapter names
 	for _, a := range r.config.Adapters {
@@ -49,8 +54,13 @@ func (r *Reconciler) desire(c *catalog.Contents) (desired map[string]*adapter.De
 			continue
 		}
 		prefixes[p.Name] = prefix
+		program, refused := r.program(p)
+		if refused != "" {
+			waiting[p.Name] = &waitingFor{p.Name, refused}
+			continue
+		}
 		desired[p.Name] = &adapter.Desired{
-			Name: p.Name, Program: program(p), Prefix: prefix, Dir: r.config.Dir, Limits: r.config.DropIn,
+			Name: p.Name, Program: program, Prefix: prefix, Dir: r.config.Dir, Limits: r.config.DropIn,
 		}
 	}
 	return desired, waiting, missing, notes
@@ -78,6 +88,10 @@ func (r *Reconciler) configured(a Adapter, c *catalog.Contents) (d *adapter.Desi
 		}
 		return nil, fmt.Sprintf("there is no plugin %s in %s", a.Plugin, strings.Join(dirs, ", ")), false
 	}
+	program, refused := r.program(p)
+	if refused != "" {
+		return nil, refused, false
+	}
 	tree, absent, secrets, err := secret.ExpandTree(a.Config, r.config.Secrets)
 	if err != nil {
 		return nil, "config: " + err.Error(), false
@@ -100,7 +114,7 @@ func (r *Reconciler) configured(a Adapter, c *catalog.Contents) (d *adapter.Desi
 	}
 	r.tell(a.Name, append(secrets, more...))
 	return &adapter.Desired{
-		Name: a.Name, Program: program(p), Prefix: a.Prefix, Config: raw, Configured: true, MayAsk: true,
+		Name: a.Name, Program: program, Prefix: a.Prefix, Config: raw, Configured: true, MayAsk: true,
 		Env: env, Dir: r.config.Dir, Limits: a.Limits, Locate: a.Locate,
 	}, "", false
 }
@@ -119,6 +133,11 @@ func (r *Reconciler) environment(vars map[string]string) (env map[string]string,
 	return env, missing, secrets, nil
 }
 
-func program(p catalog.Plugin) adapter.Program {
-	return adapter.Program{Plugin: p.Name, Path: p.Path, Command: p.Command, Stamp: p.Stamp}
+// program is what is launched of a plugin, or why it may not be.
+func (r *Reconciler) program(p catalog.Plugin) (program adapter.Program, refused string) {
+	program = adapter.Program{Plugin: p.Name, Path: p.Path, Command: p.Command, Stamp: p.Stamp}
+	if r.config.Pins != nil {
+		program.Pin, refused = r.config.Pins.Program(p.Name, p.Command != nil)
+	}
+	return program, refused
 }

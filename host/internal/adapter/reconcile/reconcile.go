@@ -20,6 +20,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/adapter/catalog"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/life"
 	"github.com/toolwharf/toolwharf/host/internal/secret"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // Adapter is one adapter as configured.
@@ -52,6 +53,10 @@ type Config struct {
 	Secrets  secret.Source
 	Launcher adapter.Launcher
 	Registry life.Registry
+	// Pins name what may run; nil: whatever lies in the directories.
+	Pins Pins
+	// Specs hold tools to what is known of them.
+	Specs life.Specs
 	// Key is what origins are keyed with.
 	Key []byte
 	// Pulse is each life's.
@@ -59,6 +64,13 @@ type Config struct {
 	// Tell hears of each adapter's secrets before it is started; may be nil.
 	Tell func(adapter string, secrets []string)
 	Log  hclog.Logger
+}
+
+// Pins name the hash that a program must have, or say why it may not run.
+type Pins interface {
+	// Fault is why the newest pins do not count; nil: they do.
+	Fault() error
+	Program(plugin string, folder bool) (hash tool.Digest, refused string)
 }
 
 const (
@@ -240,8 +252,8 @@ func (r *Reconciler) life(name string) *life.Life {
 	l := r.lives[name]
 	if l == nil {
 		l = life.New(life.Config{
-			Name: name, Launcher: r.config.Launcher, Registry: r.config.Registry, Key: r.config.Key,
-			Pulse: r.config.Pulse, Log: r.config.Log,
+			Name: name, Launcher: r.config.Launcher, Registry: r.config.Registry, Specs: r.config.Specs,
+			Key: r.config.Key, Pulse: r.config.Pulse, Log: r.config.Log,
 		})
 		r.lives[name] = l
 	}
@@ -260,6 +272,20 @@ func (r *Reconciler) end(name string, l *life.Life) {
 	delete(r.stopping, name)
 	if r.lives[name] == nil {
 		r.forget(name)
+	}
+	r.mu.Unlock()
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+// Review looks again at what is pinned and known: at programs, and at the tools
+// of each adapter.
+func (r *Reconciler) Review() {
+	r.mu.Lock()
+	for _, l := range r.lives {
+		l.Review()
 	}
 	r.mu.Unlock()
 	select {
