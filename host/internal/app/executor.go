@@ -39,7 +39,7 @@ func (h *Host) newExecutor(id string) (*executor.Executor, error) {
 			"an agentic client may answer by itself")
 	}
 	return executor.New(executor.Config{
-		Registry: h.registry, Gates: policy.Gates,
+		Registry: h.registry, Gates: policy.Gates, Hooks: policy.Hooks,
 		Journal: h.vault.spool, Approvals: h.vault.store, Sealer: sealer, Asking: asking, Redactor: &h.redactor,
 		MaxResult: MaxResult, Reached: crashPoint(), Host: id, Key: h.vault.key, Log: telemetry.Slog(h.log.Named("executor")),
 	}), nil
@@ -73,7 +73,7 @@ func (h *Host) newPolicy(c *config.Config, earlier []*rules.Rules) (policy, erro
 	}
 	asking := asking(c)
 	gates := []executor.Gate{judge, approval.Gate{Asks: asking.Deferred || asking.Form}}
-	return policy{&executor.Policy{Gates: gates}, judge}, nil
+	return policy{&executor.Policy{Gates: gates, Hooks: h.hooks(c)}, judge}, nil
 }
 
 // newRules are the configured rules and defaults.

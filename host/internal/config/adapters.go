@@ -72,6 +72,21 @@ func (c checker) approval() {
 	}
 }
 
+// hooks: one that has no time to judge would refuse everything.
+func (c checker) hooks() {
+	for i, h := range c.cfg.Hooks {
+		at := func(key string) []string { return []string{"hooks", itoa(i), key} }
+		if c.has(at("timeout")...) && (h.Timeout <= 0 || h.Timeout > time.Minute) {
+			c.refuse(at("timeout"), "", "must be more than 0s and at most a minute")
+		}
+		for _, glob := range h.Tools {
+			if glob == "" || !doublestar.ValidatePattern(glob) {
+				c.refuse(at("tools"), "", "has %q, which is no glob and would match nothing", glob)
+			}
+		}
+	}
+}
+
 func (c checker) rules() {
 	for i, r := range c.cfg.Rules {
 		verbs := 0

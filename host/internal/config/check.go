@@ -16,6 +16,7 @@ func (c checker) check() {
 	c.servers()
 	c.prefixes()
 	c.rules()
+	c.hooks()
 	c.approval()
 	c.paths()
 	c.http()

@@ -174,9 +174,11 @@ type Approval struct {
 
 // Hook lets an adapter judge or edit the calls of others.
 type Hook struct {
-	Adapter string   `key:"adapter"`
-	Tools   []string `key:"tools"`
-	Powers  []string `key:"powers"`
+	Adapter string        `key:"adapter"`
+	Tools   []string      `key:"tools"`
+	Powers  []string      `key:"powers"`
+	Timeout time.Duration `key:"timeout"`
+	Fail    string        `key:"fail"` // "closed" or "open"
 }
 
 // Limits are the limits over all adapters.

@@ -308,7 +308,6 @@ var unbuiltSamples = map[string]string{
 	"rules.*.principals":        "rules: [{deny: ['*'], principals: [a]}]",
 	"rules.*.when":              "rules: [{deny: ['*'], when: 'true'}]",
 	"approval.approvers":        "approval: {approvers: 'true'}",
-	"hooks":                     "hooks: [{adapter: a, tools: ['*'], powers: [refuse]}]",
 	"mcpServers":                "mcpServers: {shop: {url: 'https://x'}}",
 	"limits":                    "limits: {max_calls: 3}",
 	"store":                     "store: 'postgres://h/db'",

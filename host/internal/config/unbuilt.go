@@ -26,7 +26,6 @@ var notBuilt = []unbuilt{
 	{key: keys("rules", "*", "principals"), advice: "remove the rule; the condition would not be judged"},
 	{key: keys("rules", "*", "when"), advice: "remove the rule; the condition would not be judged"},
 	{key: keys("approval", "approvers"), advice: "remove it"},
-	{key: keys("hooks"), advice: "remove it; no hook would be called"},
 	{key: keys("mcpServers"), advice: "remove it; no MCP server is imported"},
 	{key: keys("limits"), advice: "remove it; limits.timeout and limits.max_in_flight of an adapter hold"},
 	{key: keys("store"), when: not("sqlite"), advice: "use sqlite, which is a file in the state directory"},

@@ -6,7 +6,8 @@
 //
 // The order, here and nowhere else (pass):
 //
-//	find -> prior -> gates (validate, rules, approval) -> slot -> BEGIN -> adapter -> filters (output check, cap, redact) -> END
+//	find -> before hooks -> prior -> gates (validate, rules, approval) -> slot -> BEGIN -> adapter ->
+//	after hooks -> filters (output check, cap, redact) -> END
 //
 // prior is what an earlier round of the same call has left: an approval that
 // was asked for, or the state of an adapter's own question.
@@ -33,6 +34,15 @@ import (
 type Gate interface {
 	Name() string
 	Judge(context.Context, *tool.Case) (tool.Verdict, error)
+}
+
+// Hook is an adapter that judges and edits calls of others: a gate before
+// validation, and a filter of the result.
+type Hook interface {
+	Gate
+	Filter
+	// Origin is the adapter.
+	Origin() string
 }
 
 // Filter judges or changes a result in place. An error, an *tool.Error, takes
@@ -74,9 +84,10 @@ type Asking struct {
 // Config is what an executor is made of.
 type Config struct {
 	Registry *registry.Registry
-	// Gates come after the validation of arguments, in this order, until
-	// SetPolicy says otherwise.
+	// Gates come after the validation of arguments, Hooks before it, each in
+	// this order, until SetPolicy says otherwise.
 	Gates   []Gate
+	Hooks   []Hook
 	Journal Journal
 	// Approvals and Sealer are needed if Asking says that somebody is asked,
 	// or if adapters may ask; both may be nil otherwise.
@@ -126,14 +137,15 @@ type Executor struct {
 // Policy is what may change while calls run. It is immutable: a call keeps to
 // its end the one that it has begun with.
 type Policy struct {
-	// Gates are those of Config.
+	// Gates and Hooks are those of Config.
 	Gates []Gate
+	Hooks []Hook
 }
 
 // New returns an executor.
 func New(c Config) *Executor {
 	x := &Executor{Config: c}
-	x.SetPolicy(&Policy{Gates: c.Gates})
+	x.SetPolicy(&Policy{Gates: c.Gates, Hooks: c.Hooks})
 	return x
 }
 
@@ -254,6 +266,13 @@ func (x *Executor) guarded(ctx context.Context, c *tool.Case, p *Policy, entry r
 
 // through is the way from what came before to the last filter.
 func (x *Executor) through(ctx context.Context, c *tool.Case, p *Policy, entry registry.Entry, row *ledger.Row) (tool.Outcome, *tool.Error) {
+	if gate, err := x.before(ctx, c, p, nil); err != nil {
+		row.Gate = gate
+		return nil, err
+	}
+	if c.Args.Digest() != c.Call.Args.Digest() {
+		row.Asked = x.keyed(c.Call.Args)
+	}
 	coerced, err := coerce(c, entry.Offer)
 	if err != nil {
 		row.Gate = gateValidate
@@ -265,6 +284,12 @@ func (x *Executor) through(ctx context.Context, c *tool.Case, p *Policy, entry r
 	if err != nil {
 		row.Gate = gatePrior
 		return nil, err
+	}
+	if prior.edited() {
+		if gate, err := x.again(ctx, c, p); err != nil {
+			row.Gate = gate
+			return nil, err
+		}
 	}
 	gate, v := x.judge(ctx, c, p, entry.Offer, nil)
 	x.identify(row, c, prior)
@@ -308,7 +333,7 @@ func (x *Executor) through(ctx context.Context, c *tool.Case, p *Policy, entry r
 	}
 	switch o := out.(type) {
 	case *tool.Result:
-		err = x.filter(ctx, c, entry.Offer, o)
+		err = x.filter(ctx, c, p, entry.Offer, o)
 	case *tool.Question:
 		err = x.relay(c, prior, entry.Offer, o)
 	}

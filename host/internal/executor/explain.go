@@ -42,10 +42,18 @@ func (x *Executor) Explain(ctx context.Context, call *tool.Call) (*Explanation, 
 	defer release()
 	c := newCase(call, entry.Offer)
 	e := &Explanation{Tool: c.Spec.Name, Adapter: c.Spec.Adapter, Effects: c.Spec.Effects.Effective(), Steps: []Step{}}
+	policy := x.policy.Load()
+	gate, failed := x.before(ctx, c, policy, func(gate string, v tool.Verdict) {
+		e.Steps = append(e.Steps, Step{gate, v.Decision, v.Reason})
+	})
+	if failed != nil {
+		e.Verdict, e.Gate, e.Kind, e.Code, e.Text = tool.Refuse, gate, failed.Kind, failed.Code, failed.Text
+		return e, nil
+	}
 	if coerced, err := coerce(c, entry.Offer); err == nil {
 		c.Args = coerced
 	}
-	gate, v := x.judge(ctx, c, x.policy.Load(), entry.Offer, func(gate string, v tool.Verdict) {
+	gate, v := x.judge(ctx, c, policy, entry.Offer, func(gate string, v tool.Verdict) {
 		e.Steps = append(e.Steps, Step{gate, v.Decision, v.Reason})
 	})
 	e.Verdict = v.Decision

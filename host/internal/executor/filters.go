@@ -11,8 +11,13 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
-// filter judges and changes a result: output check, cap, and last redaction.
-func (x *Executor) filter(ctx context.Context, c *tool.Case, offer *registry.Offer, r *tool.Result) *tool.Error {
+// filter judges and changes a result: after hooks, output check, cap, and last
+// redaction.
+func (x *Executor) filter(ctx context.Context, c *tool.Case, p *Policy, offer *registry.Offer, r *tool.Result) *tool.Error {
+	if err := x.after(ctx, c, p, r); err != nil {
+		err.Sent, err.Ran = true, tool.RanYes
+		return err
+	}
 	for _, f := range []Filter{checkOutput{offer}, capResult{x.MaxResult}} {
 		if err := f.Apply(ctx, c, r); err != nil {
 			e := tool.AsError(err)

@@ -28,6 +28,9 @@ func (p *prior) pending() bool {
 	return p != nil && p.record != nil && p.record.Status == approval.Pending
 }
 
+// edited reports whether an operator has changed what was asked for.
+func (p *prior) edited() bool { return p != nil && p.record != nil && p.record.Edited != nil }
+
 // spend says in an intent what this round uses up.
 func (p *prior) spend(in *Intent) {
 	if p == nil {

@@ -17,6 +17,9 @@ const (
 	OpResource   Op = "resource"
 	OpPrompt     Op = "prompt"
 	OpCompletion Op = "completion"
+	// OpBefore and OpAfter ask an adapter about a call of another one.
+	OpBefore Op = "before_tool"
+	OpAfter  Op = "after_tool"
 )
 
 // Client is what a request says about the client that sent it. None of it is
@@ -84,6 +87,8 @@ type Attempt struct {
 	// own questions.
 	State   []byte
 	Answers map[string]json.RawMessage
+	// Hooked, with OpBefore and OpAfter, is the call that is asked about.
+	Hooked *Hooked
 }
 
 // Runner runs attempts. An error is always an *Error.

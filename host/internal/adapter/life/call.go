@@ -97,7 +97,7 @@ func (l *Life) next(dead *running, a *tool.Attempt) (*running, adapter.Status, <
 	if cur == nil || cur == dead || cur.ended() {
 		return nil, l.status, l.changed, nil
 	}
-	if !cur.specs[a.Spec.Digest] {
+	if a.Hooked == nil && !cur.specs[a.Spec.Digest] {
 		return nil, l.status, l.changed, l.unavailable("the tool has changed; list the tools again", 0)
 	}
 	cur.guests.Add(1)

@@ -27,7 +27,8 @@ const maxParts = 2 * MaxMessage
 // may wait for a slow client.
 const maxLog = 16 << 10
 
-// Run calls one tool, reads one resource, makes one prompt or completes a value.
+// Run calls one tool, reads one resource, makes one prompt, completes a value or
+// asks about another adapter's call.
 func (in *instance) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, error) {
 	select {
 	case <-in.process.Done():
@@ -87,6 +88,26 @@ func (in *instance) dispatch(ctx context.Context, a *tool.Attempt) (tool.Outcome
 			return nil, err
 		}
 		return completion(done), nil
+	case tool.OpBefore:
+		r := beforeRequest(a)
+		if err := fits(r); err != nil {
+			return nil, err
+		}
+		judged, err := pluginv1.NewHookServiceClient(in.conn).BeforeTool(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return before(judged)
+	case tool.OpAfter:
+		r := afterRequest(a)
+		if err := fits(r); err != nil {
+			return nil, err
+		}
+		judged, err := pluginv1.NewHookServiceClient(in.conn).AfterTool(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return after(judged)
 	default:
 		return nil, tool.Failed("unsupported", fmt.Errorf("plugins serve no %s calls", a.Op))
 	}
