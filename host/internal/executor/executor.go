@@ -170,7 +170,7 @@ func (e *UnknownError) Error() string {
 		what = "prompt"
 	case tool.OpCompletion:
 		what = "reference"
-	case tool.OpTool:
+	case tool.OpTool, tool.OpBefore, tool.OpAfter:
 	}
 	return fmt.Sprintf("unknown %s %q", what, e.Name)
 }
@@ -266,30 +266,9 @@ func (x *Executor) guarded(ctx context.Context, c *tool.Case, p *Policy, entry r
 
 // through is the way from what came before to the last filter.
 func (x *Executor) through(ctx context.Context, c *tool.Case, p *Policy, entry registry.Entry, row *ledger.Row) (tool.Outcome, *tool.Error) {
-	if gate, err := x.before(ctx, c, p, nil); err != nil {
-		row.Gate = gate
-		return nil, err
-	}
-	if c.Args.Digest() != c.Call.Args.Digest() {
-		row.Asked = x.keyed(c.Call.Args)
-	}
-	coerced, err := coerce(c, entry.Offer)
+	prior, err := x.arrive(ctx, c, p, entry, row)
 	if err != nil {
-		row.Gate = gateValidate
 		return nil, err
-	}
-	c.Args = coerced
-	prior, err := x.prior(ctx, c)
-	x.identify(row, c, prior)
-	if err != nil {
-		row.Gate = gatePrior
-		return nil, err
-	}
-	if prior.edited() {
-		if gate, err := x.again(ctx, c, p); err != nil {
-			row.Gate = gate
-			return nil, err
-		}
 	}
 	gate, v := x.judge(ctx, c, p, entry.Offer, nil)
 	x.identify(row, c, prior)
@@ -341,6 +320,37 @@ func (x *Executor) through(ctx context.Context, c *tool.Case, p *Policy, entry r
 		return nil, err
 	}
 	return out, nil
+}
+
+// arrive makes the case what is to be judged: as the hooks have edited it, and as
+// an earlier round has left it.
+func (x *Executor) arrive(ctx context.Context, c *tool.Case, p *Policy, entry registry.Entry, row *ledger.Row) (*prior, *tool.Error) {
+	if gate, err := x.before(ctx, c, p, nil); err != nil {
+		row.Gate = gate
+		return nil, err
+	}
+	if c.Args.Digest() != c.Call.Args.Digest() {
+		row.Asked = x.keyed(c.Call.Args)
+	}
+	coerced, err := coerce(c, entry.Offer)
+	if err != nil {
+		row.Gate = gateValidate
+		return nil, err
+	}
+	c.Args = coerced
+	prior, err := x.prior(ctx, c)
+	x.identify(row, c, prior)
+	if err != nil {
+		row.Gate = gatePrior
+		return prior, err
+	}
+	if prior.edited() {
+		if gate, err := x.again(ctx, c, p); err != nil {
+			row.Gate = gate
+			return prior, err
+		}
+	}
+	return prior, nil
 }
 
 // begin writes the intent, and spends what the call came back with.

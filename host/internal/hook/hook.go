@@ -78,15 +78,12 @@ func (h *Hook) Judge(ctx context.Context, c *tool.Case) (tool.Verdict, error) {
 	if !h.sees(c, Refuse, EditArguments) {
 		return tool.Passed("not concerned"), nil
 	}
-	j, err := h.ask(ctx, c, tool.OpBefore, nil)
-	if err == nil && !j.Args.IsZero() && !h.may(EditArguments) {
-		err = fmt.Errorf("it edits arguments, which is not among its powers %v", h.Powers)
-	}
+	j, fault := h.ask(ctx, c, tool.OpBefore, nil)
 	switch {
-	case err != nil:
-		return h.failed(ctx, c, err)
+	case fault != nil:
+		return h.failed(ctx, c, fault), nil
 	case j.Refusal != nil:
-		return tool.Refused("refused: "+j.Refusal.Error(), j.Refusal), nil
+		return tool.Refused("refused: "+j.Refusal.Error(), j.Refusal), nil //nolint:nilerr // the verdict has it
 	case !j.Args.IsZero() && j.Args.Digest() != c.Args.Digest():
 		return tool.Verdict{Decision: tool.Edit, Reason: "it has edited the arguments", Args: j.Args}, nil
 	default:
@@ -99,21 +96,15 @@ func (h *Hook) Apply(ctx context.Context, c *tool.Case, r *tool.Result) error {
 	if !h.sees(c, Refuse, EditResult) {
 		return nil
 	}
-	j, err := h.ask(ctx, c, tool.OpAfter, r)
-	if err == nil && j.Result != nil && !h.may(EditResult) {
-		err = fmt.Errorf("it edits results, which is not among its powers %v", h.Powers)
-	}
-	if err != nil {
-		v, err := h.failed(ctx, c, err)
-		if err != nil || v.Err == nil {
-			return err
+	j, fault := h.ask(ctx, c, tool.OpAfter, r)
+	switch {
+	case fault != nil:
+		if v := h.failed(ctx, c, fault); v.Err != nil {
+			return v.Err
 		}
-		return v.Err
-	}
-	if j.Refusal != nil {
+	case j.Refusal != nil:
 		return j.Refusal
-	}
-	if j.Result != nil {
+	case j.Result != nil:
 		j.Result.Cost = r.Cost // what it cost is the adapter's word
 		*r = *j.Result
 	}
@@ -147,24 +138,39 @@ func (h *Hook) ask(ctx context.Context, c *tool.Case, op tool.Op, r *tool.Result
 	if !ok {
 		return nil, fmt.Errorf("it answered with %T", out)
 	}
-	if j.Refusal != nil && !h.may(Refuse) {
-		return nil, fmt.Errorf("it refuses, which is not among its powers %v", h.Powers)
+	return j, h.oversteps(j)
+}
+
+// oversteps reports a judgement that is beyond the hook's powers.
+func (h *Hook) oversteps(j *tool.Judgement) error {
+	for _, does := range []struct {
+		what  string
+		it    bool
+		power Power
+	}{
+		{"refuses", j.Refusal != nil, Refuse},
+		{"edits arguments", !j.Args.IsZero(), EditArguments},
+		{"edits results", j.Result != nil, EditResult},
+	} {
+		if does.it && !h.may(does.power) {
+			return fmt.Errorf("it %s, which is not among its powers %v", does.what, h.Powers)
+		}
 	}
-	return j, nil
+	return nil
 }
 
 // failed is a hook that gave no judgement. Who cancels the call has not made it
 // fail.
-func (h *Hook) failed(ctx context.Context, c *tool.Case, err error) (tool.Verdict, error) {
+func (h *Hook) failed(ctx context.Context, c *tool.Case, fault error) tool.Verdict {
 	if ctx.Err() != nil {
-		return tool.Refused("the call ended", tool.Interrupted(ctx, "a hook was judging the call")), nil
+		return tool.Refused("the call ended", tool.Interrupted(ctx, "a hook was judging the call"))
 	}
-	h.Log.Error("hook gave no judgement", "hook", h.Adapter, "call", c.ID, "tool", c.Spec.Name, "fail_open", h.FailOpen, "error", err)
+	h.Log.Error("hook gave no judgement", "hook", h.Adapter, "call", c.ID, "tool", c.Spec.Name, "fail_open", h.FailOpen, "error", fault)
 	if h.FailOpen {
-		return tool.Passed("it failed, and is configured to fail open: " + err.Error()), nil
+		return tool.Passed("it failed, and is configured to fail open: " + fault.Error())
 	}
-	return tool.Refused("it failed, and so the call is refused: "+err.Error(), &tool.Error{
-		Kind: tool.Denied, Code: "hook_failed", Err: err,
+	return tool.Refused("it failed, and so the call is refused: "+fault.Error(), &tool.Error{
+		Kind: tool.Denied, Code: "hook_failed", Err: fault,
 		Text: fmt.Sprintf("%s is not allowed now: what has to judge it is out of order", c.Spec.Name),
-	}), nil
+	})
 }

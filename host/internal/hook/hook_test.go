@@ -44,7 +44,7 @@ func caseOf(t *testing.T, name string) *tool.Case {
 func says(t *testing.T, j *tool.Judgement, err error) port {
 	return func(_ context.Context, a *tool.Attempt) (tool.Outcome, error) {
 		if a.Hooked == nil || a.Hooked.Tool != "orders_get" || a.Hooked.Adapter != "orders" || string(a.Hooked.Args.Bytes()) != `{"n":1}` ||
-			(a.Op == tool.OpAfter) != (a.Hooked.Result != nil) || a.ID != "call_1" || a.Call.Events != nil || a.Call.State != nil {
+			(a.Op == tool.OpAfter) != (a.Hooked.Result != nil) || a.ID != "call_1" || a.Events != nil || a.Call.State != nil {
 			t.Errorf("asked %+v of %+v", a, a.Hooked)
 		}
 		if err != nil {
@@ -144,7 +144,7 @@ func TestAHookSeesOnlyWhatItIsNamedFor(t *testing.T) {
 		On: port(func(context.Context, *tool.Attempt) (tool.Outcome, error) { t.Error("it was asked"); return nil, nil }),
 	}
 	resource := caseOf(t, "shop_x")
-	resource.Call.Op = tool.OpResource
+	resource.Op = tool.OpResource
 	for _, c := range []*tool.Case{caseOf(t, "orders_get"), resource} {
 		if v, err := h.Judge(t.Context(), c); err != nil || v.Decision != tool.Pass {
 			t.Errorf("%+v, %v", v, err)
