@@ -192,7 +192,8 @@ func hail(ctx context.Context, in struct{ Level Level }) (struct{}, error) {
 
 // wrongPlugin has every mistake that registration finds.
 func wrongPlugin() *Plugin[None] {
-	p := NewStateless(Info{Name: "Wrong"}, Check(func(context.Context, basinConfig) ([]Grant, error) { return nil, nil }))
+	p := NewStateless(Info{Name: "Wrong"}, Check(func(context.Context, basinConfig) ([]Grant, error) { return nil, nil }),
+		Offers("sails"))
 	nothing := func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }
 	AddFunc(p, "twice", nothing)
 	AddFunc(p, "twice", nothing)
@@ -210,7 +211,39 @@ func wrongPlugin() *Plugin[None] {
 		Password string `json:"password"`
 	}]("login", "Log in.")))
 	AddFunc(p, "result", func(context.Context, struct{}) (func(), error) { return nil, nil })
+	AddFunc(p, "meta", nothing, Meta(json.RawMessage("[]")), Requires(json.RawMessage("1")), Icons(Icon{Src: "file:///x"}))
+	wrongOffers(p)
 	return p
+}
+
+// wrongOffers are the mistakes of what is no tool.
+func wrongOffers(p *Plugin[None]) {
+	text := func(context.Context) (string, error) { return "", nil }
+	guess := func(context.Context, Completion) ([]string, error) { return nil, nil }
+	AddResourceFunc(p, "r:twice", "r", text)
+	AddResourceFunc(p, "r:twice", "r", text)
+	AddResourceFunc(p, "no scheme", "", text, CompleteFunc("x", guess))
+	AddResourceFunc(p, "r:chan", "r", func(context.Context) (chan int, error) { return nil, nil })
+	type id struct {
+		ID    string `json:"id"`
+		Other []int  `json:"other,omitempty"`
+	}
+	type query struct {
+		ID string `json:"id"`
+		Q  string `json:"q"`
+	}
+	AddTemplateFunc(p, "t:{id}", "t", func(context.Context, id) (string, error) { return "", nil })
+	AddTemplateFunc(p, "t:{id", "t", func(context.Context, query) (string, error) { return "", nil }, Size(1))
+	AddTemplateFunc(p, "t:{id}/{more}{?q}", "t", func(context.Context, query) (string, error) { return "", nil },
+		Complete("id", func(*basin, context.Context, Completion) ([]string, error) { return nil, nil }),
+		CompleteFunc("q", guess), CompleteFunc("q", guess), CompleteFunc("nothing", guess))
+	AddTemplateFunc(p, "t:{q}", "t", func(context.Context, query) (string, error) { return "", nil })
+	AddPromptFunc(p, "p q", func(context.Context, struct{ L []string }) (int, error) { return 0, nil })
+	AddPromptFunc(p, "p", func(context.Context, struct{}) (string, error) { return "", nil })
+	AddPromptFunc(p, "p", func(context.Context, struct{}) (string, error) { return "", nil })
+	pass := func(*None, context.Context, Hooked) (json.RawMessage, error) { return nil, nil }
+	AddBeforeTool(p, pass)
+	AddBeforeTool(p, pass)
 }
 
 // beParent starts the plugin of the tests and ends when it is told to, without

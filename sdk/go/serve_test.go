@@ -115,6 +115,14 @@ func TestAPluginThatIsNotRightNamesAllItsFaults(t *testing.T) {
 		`tool "bad name": the name`, `tool "effects": more than one of`, `tool "schema": InputSchema: the root`,
 		`tool "schema": OutputSchema: not a JSON`, `tool "large": a schema of`, `tool "tags": tag ""`,
 		`.N: default "x" is not JSON`, `tool "result": result:`,
+		`tool "meta": Meta is not`, `tool "meta": Requires is not`, `tool "meta": the source of an icon`, `Offers: "sails" is no feature`,
+		`resource "r:twice": added twice`, `resource "no scheme": the URI has no scheme`, `resource "no scheme": it has no name`,
+		`resource "no scheme": Complete is for templates`, `resource "r:chan": contents: `,
+		`template "t:{id}": variables: `, `field "other": is given as text`, `template "t:{id": the template {id is not closed`, `template "t:{id": Size is for`,
+		`has no field for the variable "more"`, `field "q" is required, and a variable of the query may be absent`,
+		`Complete: "id" is completed by a toolwharf.basin, but the plugin's state is a toolwharf.None`, `Complete: "q" is completed twice`,
+		`Complete: there is no argument "nothing"`, `template "t:{q}": toolwharf.query: field "id" is no variable of the template`,
+		`prompt "p q": the name`, `prompt "p q": arguments: `, `prompt "p q": int is no prompt`, `prompt "p": added twice`, `AddBeforeTool: added twice`,
 		`tool "asks": question "login": `, `field "password": asks for a secret`,
 	} {
 		if !strings.Contains(l.stderr.String(), want) {
