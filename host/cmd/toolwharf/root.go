@@ -68,7 +68,8 @@ func (p *program) root() *cobra.Command {
 	flags.StringVar(&p.token, "token", "", "operator's `token` for --host (not built yet)")
 	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
 	root.AddCommand(
-		p.serve(), p.validate(), p.explain(), p.tools(), p.adapters(), p.plugins(), p.approvals(), p.ledger(), p.runs(),
+		p.serve(), p.validate(), p.doctor(), p.explain(), p.tools(), p.adapters(), p.plugins(), p.approvals(), p.ledger(),
+		p.runs(),
 		p.initialise(), p.connect(), p.config(), p.version(),
 	)
 	wordArgErrors(root)

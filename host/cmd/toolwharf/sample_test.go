@@ -30,6 +30,12 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"sample": func(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Check(sample(ts.MkAbs(args[0])))
 		},
+		// future DIR makes a state directory with one row that ends in 2999.
+		"future": func(ts *testscript.TestScript, _ bool, args []string) {
+			row := sampleRows()[0]
+			row.Ended = time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
+			ts.Check(store(ts.MkAbs(args[0]), row))
+		},
 		// forge FILE OLD NEW puts bytes in place of as many others.
 		"forge": func(ts *testscript.TestScript, _ bool, args []string) {
 			file, was, is := ts.MkAbs(args[0]), []byte(args[1]), []byte(args[2])
@@ -43,7 +49,9 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-func sample(dir string) error {
+func sample(dir string) error { return store(dir, sampleRows()...) }
+
+func store(dir string, rows ...ledger.Row) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -65,7 +73,7 @@ func sample(dir string) error {
 	if err != nil {
 		return err
 	}
-	for _, row := range sampleRows() {
+	for _, row := range rows {
 		if err := s.End(ctx, executor.Record{Row: row}); err != nil {
 			return err
 		}

@@ -25,6 +25,8 @@ type LedgerReader interface {
 	ledger.Source
 
 	Rows(context.Context, ledger.Query) iter.Seq2[ledger.Row, error]
+	// Newest is the newest row's Seq, 0 if there is none.
+	Newest(context.Context) (int64, error)
 	// Tail is Rows and then each new row as it comes, until ctx ends.
 	Tail(context.Context, ledger.Query) iter.Seq2[ledger.Row, error]
 	Close() error

@@ -9,6 +9,13 @@ import (
 	"time"
 )
 
+// DefaultFloor is the default of Options.Floor.
+const DefaultFloor = 64 << 20
+
+// Free returns how many bytes this user can still write where dir is, if the
+// system tells.
+func Free(dir string) (n uint64, known bool) { return free(dir) }
+
 // floor looks now and then how much space is left.
 type floor struct {
 	dir   string

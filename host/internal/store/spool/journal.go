@@ -84,7 +84,7 @@ func New(dir string, o Options) (*Journal, error) {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
 	if o.Floor == 0 {
-		o.Floor = 64 << 20
+		o.Floor = DefaultFloor
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
