@@ -31,6 +31,9 @@ type Rule struct {
 	Verb Verb
 	// Names are globs of public names; see Matches.
 	Names []string
+	// Principals, if there are any, are the only callers that the rule is
+	// about: globs of what they are called by (matches).
+	Principals []string
 	// Line is where it stands in the operator's file, 0 if nowhere.
 	Line int
 }
@@ -75,7 +78,7 @@ func (*Rules) Name() string { return "rules" }
 // Judge applies the first rule that matches the tool's public name, else the
 // tool's own wish, else the defaults.
 func (p *Rules) Judge(_ context.Context, c *tool.Case) (tool.Verdict, error) {
-	verb, why := p.Verb(c.Spec)
+	verb, why := p.Verb(c.Spec, c.Principal)
 	if verb == Deny {
 		return tool.Refused(why, tool.Errorf(tool.Denied, "denied_by_rule", "%s is not allowed here", c.Spec.Name)), nil
 	}
@@ -85,23 +88,29 @@ func (p *Rules) Judge(_ context.Context, c *tool.Case) (tool.Verdict, error) {
 	return v, nil
 }
 
-// Verb is what the policy says of a tool, and why.
-func (p *Rules) Verb(s *tool.Spec) (Verb, string) {
-	for _, r := range p.rules {
-		for _, glob := range r.Names {
-			if Matches(glob, s.Name) {
-				return r.Verb, fmt.Sprintf("rule on line %d: %s %s", r.Line, r.Verb, glob)
-			}
+// Visible reports whether a principal may know of a tool: whether some call of
+// it could run, or wait for somebody's decision. An operator knows of all.
+func (p *Rules) Visible(who tool.Principal, s *tool.Spec) bool {
+	if who.Kind == tool.Operator {
+		return true
+	}
+	r, _ := p.first(s, who)
+	if r == nil {
+		return p.byDefault(s) != Deny
+	}
+	return r.Verb != Deny
+}
+
+// Verb is what the policy says of a principal's calls of a tool, and why.
+func (p *Rules) Verb(s *tool.Spec, who tool.Principal) (Verb, string) {
+	if r, glob := p.first(s, who); r != nil {
+		why := fmt.Sprintf("rule on line %d: %s %s", r.Line, r.Verb, glob)
+		if len(r.Principals) > 0 {
+			why += " for " + strings.Join(r.Principals, ", ")
 		}
+		return r.Verb, why
 	}
-	verb := p.defaults.Destructive
-	switch s.Effects.Effective() {
-	case tool.ReadOnly:
-		verb = p.defaults.ReadOnly
-	case tool.Additive:
-		verb = p.defaults.Additive
-	case tool.Destructive, tool.EffectsUnset:
-	}
+	verb := p.byDefault(s)
 	if s.Confirm != nil && *s.Confirm && verb == Allow {
 		return Confirm, "no rule matches, and the tool asks to be confirmed"
 	}
@@ -110,4 +119,48 @@ func (p *Rules) Verb(s *tool.Spec) (Verb, string) {
 		why = fmt.Sprintf("no rule matches, and the tool does not declare its effects, so they count as destructive: %s", verb)
 	}
 	return verb, strings.TrimSpace(why)
+}
+
+// first returns the first rule that matches and by which glob, nil if none does.
+func (p *Rules) first(s *tool.Spec, who tool.Principal) (r *Rule, glob string) {
+	var names []string // of who; most policies need none
+	for i := range p.rules {
+		r := &p.rules[i]
+		glob, ok := named(r.Names, s.Name)
+		if !ok {
+			continue
+		}
+		if len(r.Principals) == 0 {
+			return r, glob
+		}
+		if names == nil {
+			names = who.Names()
+		}
+		if anyMatches(r.Principals, names) {
+			return r, glob
+		}
+	}
+	return nil, ""
+}
+
+// byDefault is what the defaults say of a tool.
+func (p *Rules) byDefault(s *tool.Spec) Verb {
+	switch s.Effects.Effective() {
+	case tool.ReadOnly:
+		return p.defaults.ReadOnly
+	case tool.Additive:
+		return p.defaults.Additive
+	case tool.Destructive, tool.EffectsUnset:
+	}
+	return p.defaults.Destructive
+}
+
+// named finds the glob that matches a public name.
+func named(globs []string, name string) (glob string, ok bool) {
+	for _, glob := range globs {
+		if Matches(glob, name) {
+			return glob, true
+		}
+	}
+	return "", false
 }

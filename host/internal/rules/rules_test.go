@@ -57,11 +57,11 @@ func TestTheFirstRuleThatMatchesWinsElseTheToolElseTheDefaults(t *testing.T) {
 		"a default does not lower deny by wish": {strict, tool.Spec{Name: "x", Effects: tool.Destructive, Confirm: &yes}, rules.Deny, "default"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			verb, why := tc.policy.Verb(&tc.spec)
+			verb, why := tc.policy.Verb(&tc.spec, tool.Principal{})
 			if verb != tc.want || !strings.Contains(why, tc.why) {
 				t.Errorf("%s (%s), want %s (%s)", verb, why, tc.want, tc.why)
 			}
-			v, err := tc.policy.Judge(t.Context(), &tool.Case{Spec: &tc.spec})
+			v, err := tc.policy.Judge(t.Context(), &tool.Case{Call: &tool.Call{}, Spec: &tc.spec})
 			if err != nil {
 				t.Fatal(err)
 			}

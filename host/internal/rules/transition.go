@@ -51,3 +51,20 @@ func stricter(a, b tool.Verdict) bool {
 	confirms := func(v tool.Verdict) bool { return v.Confirm != nil && *v.Confirm }
 	return a.Decision == tool.Refuse || confirms(a) && !confirms(b)
 }
+
+// Visible reports whether a principal may know of something that is offered: by
+// all the rules that its calls would be judged by.
+func (t *Transition) Visible(who tool.Principal, s *tool.Spec) bool {
+	if !t.Now.Visible(who, s) {
+		return false
+	}
+	if len(t.Before) == 0 || !t.Behind(s.Adapter) {
+		return true
+	}
+	for _, before := range t.Before {
+		if !before.Visible(who, s) {
+			return false
+		}
+	}
+	return true
+}

@@ -41,9 +41,12 @@ func TestAnAdapterThatIsBehindIsJudgedByTheRulesOfThenToo(t *testing.T) {
 			for _, v := range tc.before {
 				p.Before = append(p.Before, says(v))
 			}
-			v, err := p.Judge(t.Context(), &tool.Case{Spec: &tool.Spec{Name: "x", Adapter: tc.adapter}})
+			v, err := p.Judge(t.Context(), &tool.Case{Call: &tool.Call{}, Spec: &tool.Spec{Name: "x", Adapter: tc.adapter}})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if p.Visible(tool.Principal{}, &tool.Spec{Name: "x", Adapter: tc.adapter}) != (tc.want != rules.Deny) {
+				t.Error("what is denied is visible, or the other way round")
 			}
 			got := rules.Allow
 			switch {

@@ -20,6 +20,8 @@ const (
 	Operator PrincipalKind = "operator"
 	// Token is the bearer of a verified token.
 	Token PrincipalKind = "token"
+	// Named is whoever the operator's expression says that a request is from.
+	Named PrincipalKind = "named"
 )
 
 // Principal is who calls, as proven by the transport; never what a client says
@@ -27,7 +29,7 @@ const (
 type Principal struct {
 	Kind PrincipalKind
 	// Subject is the local user for Stdio and Operator, the token's subject
-	// for Token.
+	// for Token, the name for Named.
 	Subject string
 	// ClientID and Issuer are those of a Token.
 	ClientID, Issuer string
@@ -37,14 +39,17 @@ type Principal struct {
 func (p Principal) IsAnonymous() bool { return p.Kind == Anonymous }
 
 // String returns the principal in the one form that the ledger, ids and logs
-// use: "anonymous", "stdio/local/<user>", "operator/<user>", or a JSON array
-// of client id, issuer and subject, in which no part can imitate another.
+// use: "anonymous", "stdio/local/<user>", "operator/<user>", "named/<name>",
+// or a JSON array of client id, issuer and subject, in which no part can imitate
+// another.
 func (p Principal) String() string {
 	switch p.Kind {
 	case Stdio:
 		return "stdio/local/" + p.Subject
 	case Operator:
 		return "operator/" + p.Subject
+	case Named:
+		return "named/" + p.Subject
 	case Token:
 		b, _ := json.Marshal([]string{p.ClientID, p.Issuer, p.Subject}) //nolint:errchkjson // strings always marshal
 		return strings.TrimSpace(string(b))
@@ -53,4 +58,34 @@ func (p Principal) String() string {
 	default:
 		return "unknown/" + string(p.Kind)
 	}
+}
+
+// Names returns what a rule may call the principal by: the one form of String,
+// and of a Token its client id and subject, of a Named its name, each alone
+// where it could not be taken for another principal's form.
+func (p Principal) Names() []string {
+	names := []string{p.String()}
+	switch p.Kind {
+	case Token:
+		for _, part := range []string{p.ClientID, p.Subject} {
+			if isPlain(part) {
+				names = append(names, part)
+			}
+		}
+	case Named:
+		if isPlain(p.Subject) {
+			names = append(names, p.Subject)
+		}
+	case Anonymous, Stdio, Operator:
+	}
+	return names
+}
+
+// isPlain reports whether a text is not like any principal's form.
+func isPlain(s string) bool {
+	kind, _, found := strings.Cut(s, "/")
+	if found && (kind == "stdio" || kind == "operator" || kind == "named" || kind == "unknown") {
+		return false
+	}
+	return s != "" && s != "anonymous" && s[0] != '['
 }

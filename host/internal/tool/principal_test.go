@@ -4,6 +4,7 @@
 package tool_test
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -19,6 +20,7 @@ func TestAPrincipalHasOneName(t *testing.T) {
 		{tool.Principal{}, `anonymous`},
 		{tool.Principal{Kind: tool.Stdio, Subject: "ada"}, `stdio/local/ada`},
 		{tool.Principal{Kind: tool.Operator, Subject: "ada"}, `operator/ada`},
+		{tool.Principal{Kind: tool.Named, Subject: "ada"}, `named/ada`},
 		{tool.Principal{Kind: tool.Token, ClientID: "app", Issuer: "https://id.example.com", Subject: "ada"}, `["app","https://id.example.com","ada"]`},
 		{tool.Principal{Kind: tool.Token}, `["","",""]`},
 		{tool.Principal{Kind: tool.Token, ClientID: `a","b`, Subject: "c"}, `["a\",\"b","","c"]`},
@@ -49,6 +51,7 @@ func TestNoPrincipalCanPassForAnother(t *testing.T) {
 	for _, a := range tricks {
 		add(tool.Principal{Kind: tool.Stdio, Subject: a})
 		add(tool.Principal{Kind: tool.Operator, Subject: a})
+		add(tool.Principal{Kind: tool.Named, Subject: a})
 		for _, b := range tricks {
 			for _, c := range tricks {
 				add(tool.Principal{Kind: tool.Token, ClientID: a, Issuer: b, Subject: c})
@@ -61,7 +64,7 @@ func TestNoPrincipalCanPassForAnother(t *testing.T) {
 // are made of. The name of a local user has no NUL.
 func principal(t *rapid.T) tool.Principal {
 	part := rapid.StringOf(rapid.SampledFrom([]rune(`ab/",[]\é`)))
-	switch kind := rapid.SampledFrom([]tool.PrincipalKind{tool.Anonymous, tool.Stdio, tool.Operator, tool.Token}).Draw(t, "kind"); kind {
+	switch kind := rapid.SampledFrom([]tool.PrincipalKind{tool.Anonymous, tool.Stdio, tool.Operator, tool.Named, tool.Token}).Draw(t, "kind"); kind {
 	case tool.Anonymous:
 		return tool.Principal{}
 	case tool.Token:
@@ -78,6 +81,38 @@ func TestDifferentPrincipalsHaveDifferentNames(t *testing.T) {
 		p, q := principal(t), principal(t)
 		if got := p.String() == q.String(); got != (p == q) {
 			t.Fatalf("%#v and %#v are %s and %s", p, q, p, q)
+		}
+	})
+}
+
+func TestARuleKnowsAPrincipalByItsPartsWhereTheyImitateNobody(t *testing.T) {
+	for _, tc := range []struct {
+		principal tool.Principal
+		want      []string
+	}{
+		{tool.Principal{}, []string{"anonymous"}},
+		{tool.Principal{Kind: tool.Stdio, Subject: "ada"}, []string{"stdio/local/ada"}},
+		{tool.Principal{Kind: tool.Operator, Subject: "ada"}, []string{"operator/ada"}},
+		{tool.Principal{Kind: tool.Named, Subject: "ada"}, []string{"named/ada", "ada"}},
+		{tool.Principal{Kind: tool.Named, Subject: "stdio/local/ada"}, []string{"named/stdio/local/ada"}},
+		{tool.Principal{Kind: tool.Token, ClientID: "desk", Subject: "a/b"}, []string{`["desk","","a/b"]`, "desk", "a/b"}},
+		{tool.Principal{Kind: tool.Token, ClientID: "operator/root"}, []string{`["operator/root","",""]`}},
+		{tool.Principal{Kind: tool.Token, ClientID: "anonymous", Subject: `["x"]`}, []string{`["anonymous","","[\"x\"]"]`}},
+	} {
+		if got := tc.principal.Names(); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.principal, got, tc.want)
+		}
+	}
+}
+
+func TestNoPrincipalIsKnownByTheFormOfAnother(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := principal(t)
+		parts := tool.Principal{Kind: rapid.SampledFrom([]tool.PrincipalKind{tool.Token, tool.Named}).Draw(t, "as"), Subject: p.String(), ClientID: p.String()}
+		for _, name := range parts.Names() {
+			if name == p.String() {
+				t.Fatalf("%#v is known as %s", parts, name)
+			}
 		}
 	})
 }
