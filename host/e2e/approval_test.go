@@ -263,9 +263,10 @@ func TestARuleThatDeniesWinsOverAnApproval(t *testing.T) {
 	}
 	h = serve(t, dir)
 	s = h.connect("", nil)
-	lists(t, s, "echo_append_line", true)
-	r, err = appendLine(t, s, `{"line":"a","n":1}`, p)
-	says(t, r, err, "denied", "denied_by_rule")
+	lists(t, s, "echo_count", true)
+	if _, err = appendLine(t, s, `{"line":"a","n":1}`, p); err == nil || !strings.Contains(err.Error(), `unknown tool "echo_append_line"`) {
+		t.Errorf("what is denied is hidden: %v", err)
+	}
 	if got := ran(t, lines); len(got) != 0 {
 		t.Errorf("ran %q", got)
 	}

@@ -38,11 +38,13 @@ func (h *Host) newExecutor(id string) (*executor.Executor, error) {
 		h.log.Warn("approval.client_form: clients that can show a form decide about their own calls; " +
 			"an agentic client may answer by itself")
 	}
-	return executor.New(executor.Config{
-		Registry: h.registry, Gates: policy.Gates, Hooks: policy.Hooks,
-		Journal: h.vault.spool, Approvals: h.vault.store, Sealer: sealer, Asking: asking, Redactor: &h.redactor,
+	x := executor.New(executor.Config{
+		Registry: h.registry,
+		Journal:  h.vault.spool, Approvals: h.vault.store, Sealer: sealer, Asking: asking, Redactor: &h.redactor,
 		MaxResult: MaxResult, Reached: crashPoint(), Host: id, Key: h.vault.key, Log: telemetry.Slog(h.log.Named("executor")),
-	}), nil
+	})
+	x.SetPolicy(policy.Policy)
+	return x, nil
 }
 
 // asking says who decides what needs an approval.
@@ -73,14 +75,17 @@ func (h *Host) newPolicy(c *config.Config, earlier []*rules.Rules) (policy, erro
 	}
 	asking := asking(c)
 	gates := []executor.Gate{judge, approval.Gate{Asks: asking.Deferred || asking.Form}}
-	return policy{&executor.Policy{Gates: gates, Hooks: h.hooks(c)}, judge}, nil
+	return policy{&executor.Policy{
+		Gates: gates, Hooks: h.hooks(c), Visible: judge.Visible,
+		Settled: func() bool { return len(earlier) == 0 || !h.reconciler.AnyBehind() },
+	}, judge}, nil
 }
 
 // newRules are the configured rules and defaults.
 func newRules(c *config.Config) (*rules.Rules, error) {
 	list := make([]rules.Rule, 0, len(c.Rules))
 	for _, r := range c.Rules {
-		rule := rules.Rule{Line: r.Line}
+		rule := rules.Rule{Line: r.Line, Principals: r.Principals}
 		switch {
 		case len(r.Allow) > 0:
 			rule.Verb, rule.Names = rules.Allow, r.Allow

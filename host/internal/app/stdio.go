@@ -46,7 +46,10 @@ func (h *Host) follow(ctx context.Context, face *mcp.Face) (leave func()) {
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
-		h.followConfig(ctx, func(c *config.Config) { face.Instruct(c.Instructions) })
+		h.followConfig(ctx, func(c *config.Config) {
+			face.Instruct(c.Instructions)
+			face.Recheck()
+		})
 	}()
 	return func() {
 		cancel()
@@ -62,7 +65,7 @@ func (h *Host) face(anonymous *bool) *mcp.Face {
 	}
 	return mcp.New(mcp.Config{
 		Name: h.config.Name, Version: version, Instructions: h.config.Instructions,
-		Registry: h.registry, Executor: h.executor, MaxBody: h.config.HTTP.MaxBody,
+		Registry: h.registry, Executor: h.executor, Policy: h.executor.Policy, MaxBody: h.config.HTTP.MaxBody,
 		AllowAnonymous: anonymous, HostChecked: true, Log: telemetry.Slog(h.log.Named("mcp")),
 	})
 }

@@ -140,6 +140,18 @@ type Policy struct {
 	// Gates and Hooks are those of Config.
 	Gates []Gate
 	Hooks []Hook
+	// Visible reports whether a principal may know of what is offered; nil:
+	// everybody may of all. A call of something that is hidden is answered like
+	// that of something that is not there, and recorded as refused.
+	Visible func(tool.Principal, *tool.Spec) bool
+	// Settled reports whether Visible says the same of the same as long as the
+	// policy and the catalogue stay; nil: it does.
+	Settled func() bool
+}
+
+// Sees reports whether a principal may know of what is offered.
+func (p *Policy) Sees(who tool.Principal, s *tool.Spec) bool {
+	return p.Visible == nil || p.Visible(who, s)
 }
 
 // New returns an executor.
@@ -152,6 +164,9 @@ func New(c Config) *Executor {
 // SetPolicy puts another policy in the place of the one before, from the next
 // call on.
 func (x *Executor) SetPolicy(p *Policy) { x.policy.Store(p) }
+
+// Policy returns the policy of the next call.
+func (x *Executor) Policy() *Policy { return x.policy.Load() }
 
 // UnknownError is a call of a tool, resource or prompt that is not there, or that
 // the caller may not see: the two look the same.
@@ -194,7 +209,11 @@ func (x *Executor) pass(ctx context.Context, call *tool.Call) (tool.Outcome, err
 	defer release()
 	c := newCase(call, entry.Offer)
 	row := x.row(c)
-	out, failed := x.guarded(ctx, c, x.policy.Load(), entry, &row)
+	policy := x.Policy()
+	if !policy.Sees(c.Principal, c.Spec) {
+		return nil, x.unknown(ctx, c, row)
+	}
+	out, failed := x.guarded(ctx, c, policy, entry, &row)
 	if failed != nil && errors.Is(failed, ErrInvalidState) {
 		return nil, ErrInvalidState // no call of anybody's
 	}
@@ -215,6 +234,9 @@ func (x *Executor) Reject(ctx context.Context, call *tool.Call, err *tool.Error)
 	defer release()
 	c := newCase(call, entry.Offer)
 	row := x.row(c)
+	if !x.Policy().Sees(c.Principal, c.Spec) {
+		return x.unknown(ctx, c, row)
+	}
 	row.Gate = gateDoor
 	return x.end(ctx, c, row, nil, err)
 }
@@ -237,6 +259,14 @@ func (x *Executor) acquire(call *tool.Call) (e registry.Entry, release func(), o
 		e.Offer = completing(e.Offer)
 	}
 	return e, release, true
+}
+
+// unknown records a call of something hidden, and says that there is no such
+// thing. What the gates would say of the arguments is not for this caller.
+func (x *Executor) unknown(ctx context.Context, c *tool.Case, row ledger.Row) error {
+	row.Gate = gateFind
+	_ = x.end(ctx, c, row, nil, tool.Errorf(tool.Denied, "hidden", "%s is hidden from %s by the rules", c.Spec.Name, c.Principal))
+	return &UnknownError{c.Op, c.Name}
 }
 
 func newCase(call *tool.Call, offer *registry.Offer) *tool.Case {
@@ -383,12 +413,14 @@ func (x *Executor) send(ctx context.Context, c *tool.Case, prior *prior, entry r
 		ctx, cancel = context.WithTimeout(ctx, entry.Limits.Timeout)
 		defer cancel()
 	}
-	a := &tool.Attempt{Call: c.Call, ID: c.ID, RunID: c.RunID, N: 1, Spec: *c.Spec, Args: c.Args}
+	// The client's own keys and what it brought back stay here: an adapter that
+	// knew them could come back for the call in its caller's place.
+	call := *c.Call
+	call.Run, call.Key, call.State, call.Answers = "", "", nil, nil
+	a := &tool.Attempt{Call: &call, ID: c.ID, RunID: c.RunID, N: 1, Spec: *c.Spec, Args: c.Args}
 	a.State, a.Answers = prior.answered(c)
 	if tell := c.Events; tell != nil && x.Redactor != nil {
-		redacted := *c.Call
-		redacted.Events = func(e tool.Event) { tell(x.Redactor.Event(c.Spec.Adapter, e)) }
-		a.Call = &redacted
+		call.Events = func(e tool.Event) { tell(x.Redactor.Event(c.Spec.Adapter, e)) }
 	}
 	out, err := entry.Runner.Run(ctx, a)
 	if err != nil {

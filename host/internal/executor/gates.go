@@ -14,6 +14,7 @@ import (
 
 // Names of the places, beside the configured gates, where a call can end.
 const (
+	gateFind     = "find"
 	gateDoor     = "door"
 	gatePrior    = "prior"
 	gateValidate = "validate"

@@ -160,7 +160,7 @@ func (f *Face) outcome(c *tool.Call, out tool.Outcome) (reply, *tool.Error) {
 		}
 		wrapped := false
 		if out.Structured != nil {
-			l := f.listed.now().find(c.Name)
+			l := f.listed.now().find(c.Name, c.Principal)
 			wrapped = l != nil && l.wrapped
 		}
 		return given(resultOf(out, wrapped))

@@ -67,7 +67,7 @@ func (f *Face) direct(w http.ResponseWriter, r *http.Request, o *origin) bool {
 	if !f.config.HostChecked || !ok || version == "" || !e.simple() || !headersAgree(r.Header, e, version, name) {
 		return false
 	}
-	if l := f.listed.now().find(name); l == nil || l.headers {
+	if o.called == nil || o.called.headers {
 		return false
 	}
 	var room [512]byte

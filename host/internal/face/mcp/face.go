@@ -15,6 +15,7 @@ import (
 
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
@@ -48,6 +49,9 @@ type Config struct {
 	Name, Version, Instructions string
 	Registry                    Registry
 	Executor                    Executor
+	// Policy returns what says now who may know of what; nil: everybody may of
+	// all. Recheck is to be called when it returns another.
+	Policy func() *executor.Policy
 	// PageSize is the most tools in one page of tools/list.
 	PageSize int
 	// MaxBody is the largest HTTP request, in bytes.
@@ -71,9 +75,12 @@ type Face struct {
 	config  Config
 	log     *slog.Logger
 	server  *mcpsdk.Server
-	single  http.Handler // answers in one JSON body
-	events  http.Handler // answers in server-sent events
+	bare    *mcpsdk.Server // is the same without maps, see serverOf
+	single  http.Handler   // answers in one JSON body
+	events  http.Handler   // answers in server-sent events
 	listed  shelf
+	hearers hearers
+	recheck chan struct{} // holds one
 	listens listens
 	clients acquaintances
 	// instructions may change while sessions are open.
@@ -108,9 +115,14 @@ func New(c Config) *Face {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	if c.Policy == nil {
+		all := &executor.Policy{}
+		c.Policy = func() *executor.Policy { return all }
+	}
 	f := &Face{
 		config: c, log: c.Log,
-		listed:     shelf{registry: c.Registry, log: c.Log},
+		listed:     shelf{registry: c.Registry, policy: c.Policy, log: c.Log},
+		recheck:    make(chan struct{}, 1),
 		listens:    listens{max: c.MaxListens},
 		processRun: tool.NewID(tool.PrefixRun),
 		grace:      5 * time.Second,
@@ -120,10 +132,39 @@ func New(c Config) *Face {
 	f.open, f.close = context.WithCancel(context.Background())
 	self := &mcpsdk.Implementation{Name: c.Name, Version: c.Version}
 	f.info, _ = marshal(self) // strings always marshal
-	f.server = mcpsdk.NewServer(
+	f.server, f.bare = f.newServer(self), f.newServer(self)
+	f.server.AddSendingMiddleware(f.notify)
+	f.single, f.events = f.sdkHandler(true), f.sdkHandler(false)
+	m := &mirror{server: f.server, shelf: &f.listed, log: c.Log}
+	m.update() // so that headers are held against it from the first request on
+	f.tasks.Go(func() { m.follow(f.open) })
+	f.tasks.Go(func() { m.check(f.open, f.recheck) })
+	return f
+}
+
+// Instruct changes the instructions that clients are given from now on.
+func (f *Face) Instruct(text string) { f.instructions.Store(&text) }
+
+// Recheck tells clients whose lists are others under the policy of now.
+func (f *Face) Recheck() {
+	select {
+	case f.recheck <- struct{}{}:
+	default: // it is going to be done
+	}
+}
+
+// Close ends every listen stream and stdio connection, each with a proper end,
+// and stops following the registry. Calls that run go on.
+func (f *Face) Close() {
+	f.close()
+	f.tasks.Wait()
+}
+
+func (f *Face) newServer(self *mcpsdk.Implementation) *mcpsdk.Server {
+	s := mcpsdk.NewServer(
 		self,
 		&mcpsdk.ServerOptions{
-			Logger: sdkLog(c.Log),
+			Logger: sdkLog(f.log),
 			Capabilities: &mcpsdk.ServerCapabilities{
 				Tools:       &mcpsdk.ToolCapabilities{ListChanged: true},
 				Resources:   &mcpsdk.ResourceCapabilities{ListChanged: true},
@@ -134,27 +175,26 @@ func New(c Config) *Face {
 			SetCacheable: cacheable,
 		},
 	)
-	f.server.AddReceivingMiddleware(f.receive)
-	f.single, f.events = f.sdkHandler(true), f.sdkHandler(false)
-	m := &mirror{server: f.server, shelf: &f.listed, log: c.Log}
-	m.update() // so that headers are held against it from the first request on
-	f.tasks.Go(func() { m.follow(f.open) })
-	return f
+	s.AddReceivingMiddleware(f.receive)
+	return s
 }
 
-// Instruct changes the instructions that clients are given from now on.
-func (f *Face) Instruct(text string) { f.instructions.Store(&text) }
-
-// Close ends every listen stream and stdio connection, each with a proper end,
-// and stops following the registry. Calls that run go on.
-func (f *Face) Close() {
-	f.close()
-	f.tasks.Wait()
+// serverOf returns the SDK's server for a request: the one that has maps only
+// where they are needed, for listen streams and for calls whose headers are to be
+// held against a tool. The maps are of what everybody sees together, and what the
+// SDK would say of something that the caller may not know of is not for it.
+func (f *Face) serverOf(r *http.Request) *mcpsdk.Server {
+	o := originOf(r.Context())
+	e := o.envelope
+	if e != nil && e.whole && e.doubled == "" && (e.asks(methodListen) || o.called != nil && o.called.headers) {
+		return f.server
+	}
+	return f.bare
 }
 
 func (f *Face) sdkHandler(single bool) http.Handler {
 	return mcpsdk.NewStreamableHTTPHandler(
-		func(*http.Request) *mcpsdk.Server { return f.server },
+		f.serverOf,
 		&mcpsdk.StreamableHTTPOptions{
 			Stateless:                    true,
 			JSONResponse:                 single,

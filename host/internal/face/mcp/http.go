@@ -56,12 +56,16 @@ func (f *Face) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	e := readEnvelope(body)
 	o := &origin{principal: principalOf(r.Context()), gone: r.Context(), envelope: e}
+	if e.asks(methodCallTool) {
+		name, _ := textOf(e.name)
+		o.called = f.listed.now().find(name, o.principal)
+	}
 	r = r.WithContext(withOrigin(r.Context(), o)) // a copy
 	r.Header = decodedName(r.Header)
 	if f.direct(w, r, o) {
 		return
 	}
-	r.Body = io.NopCloser(bytes.NewReader(f.forSDK(e, body)))
+	r.Body = io.NopCloser(bytes.NewReader(forSDK(o, body)))
 	switch {
 	case e.asks(methodListen):
 		f.serveListen(w, r, o)
@@ -75,16 +79,12 @@ func (f *Face) serveHTTP(w http.ResponseWriter, r *http.Request) {
 
 // forSDK returns the request as the SDK is to see it: without what is read here,
 // arguments only where it has to hold them against Mcp-Param headers.
-func (f *Face) forSDK(e *envelope, body []byte) []byte {
+func forSDK(o *origin, body []byte) []byte {
+	e := o.envelope
 	if !e.rounds() {
 		return body
 	}
-	if !e.asks(methodCallTool) {
-		return e.forSDK(body, true)
-	}
-	name, _ := textOf(e.name)
-	l := f.listed.now().find(name)
-	return e.forSDK(body, l != nil && l.headers)
+	return e.forSDK(body, !e.asks(methodCallTool) || o.called != nil && o.called.headers)
 }
 
 // body reads the request, bounded in size and time. On failure it has answered.

@@ -95,10 +95,11 @@ func listAsked(req mcpsdk.Request) (l listRequest, ok bool) {
 	return l, true
 }
 
-// list answers a list from the registry, sorted by name.
-func (f *Face) list(l listRequest) (*listResult, *jsonrpc.Error) {
+// list answers a list from the registry, sorted by name: what the caller may know
+// of.
+func (f *Face) list(o *origin, l listRequest) (*listResult, *jsonrpc.Error) {
 	k := l.kind
-	items := f.listed.now().lists[k]
+	items := f.listed.now().seenBy(o.principal)[k]
 	if l.cursor != "" {
 		name, ok := decodeCursor(k, l.cursor)
 		if !ok {

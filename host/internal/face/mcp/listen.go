@@ -61,6 +61,10 @@ func (f *Face) listen(ctx context.Context, o *origin, req *mcpsdk.SubscriptionsL
 		}
 		defer f.listens.leave(o.principal)
 	}
+	if !o.stdio { // one over stdio is known by its connection
+		f.hearers.enter(req.Session, o.principal, f.listed.now().seenBy(o.principal))
+		defer f.hearers.leave(req.Session)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for _, end := range []context.Context{o.gone, f.open} {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"sync"
 
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -19,8 +20,12 @@ type mirror struct {
 	server *mcpsdk.Server
 	shelf  *shelf
 	log    *slog.Logger
+	mu     sync.Mutex
 	shown  [kinds]map[string]*listing
 }
+
+// passing is in the maps for no time at all. Nothing that is offered has its name.
+var passing = &listing{name: "toolwharf:passing"}
 
 // follow keeps up with the registry until ctx ends.
 func (m *mirror) follow(ctx context.Context) {
@@ -29,9 +34,23 @@ func (m *mirror) follow(ctx context.Context) {
 	}
 }
 
+// check lets clients look again whenever the policy may be another, until ctx ends.
+func (m *mirror) check(ctx context.Context, again <-chan struct{}) {
+	for {
+		select {
+		case <-again:
+			m.update()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // update makes the maps like the catalogue of now. An item is touched only if
 // clients would see a difference, its description for example.
 func (m *mirror) update() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	catalogue := m.shelf.now()
 	for k := range kinds {
 		shown := map[string]*listing{}
@@ -51,6 +70,10 @@ func (m *mirror) update() {
 			m.remove(k, gone)
 		}
 		m.shown[k] = shown
+		// What is visible may have changed where nothing else has. The SDK
+		// only knows that something came and went, and f.notify who sees that.
+		m.add(k, passing)
+		m.remove(k, []string{passing.name})
 	}
 }
 

@@ -21,6 +21,9 @@ type origin struct {
 	gone context.Context //nolint:containedctx // a request's, carried through the SDK beside its own
 	// envelope is that of an HTTP request; stdio has one for each line.
 	envelope *envelope
+	// called is the tool that an HTTP request calls, by the name that it
+	// calls it by; nil if there is none that the caller may know of.
+	called *listing
 	// mark is by what to know the client again, see direct.
 	mark  string
 	stdio bool

@@ -37,10 +37,10 @@ func (f *Face) receive(next mcpsdk.MethodHandler) mcpsdk.MethodHandler {
 				res, err = nil, internalError()
 			}
 		}()
-		if l, ok := listAsked(req); ok {
-			return either(f.list(l))
-		}
 		o := originOf(ctx)
+		if l, ok := listAsked(req); ok {
+			return either(f.list(o, l))
+		}
 		switch r := req.(type) {
 		case *mcpsdk.CallToolRequest:
 			return f.answered(ctx, o, func(ctx context.Context) (reply, *jsonrpc.Error) { return f.callTool(ctx, o, r) })

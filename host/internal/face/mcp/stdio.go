@@ -35,12 +35,15 @@ func (f *Face) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) erro
 		principal: tool.Principal{Kind: tool.Stdio, Subject: localUser()},
 		gone:      gone, stdio: true,
 	}
+	seen := f.listed.now().seenBy(o.principal) // before the client can have asked
 	lines := newLines(in, out, f.grace)
 	// Not ctx: the SDK is to stop by Close only, which answers what runs.
 	session, err := f.server.Connect(withOrigin(context.WithoutCancel(ctx), o), lines, nil)
 	if err != nil {
 		return fmt.Errorf("stdio: %w", err)
 	}
+	f.hearers.enter(session, o.principal, seen)
+	defer f.hearers.leave(session)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
