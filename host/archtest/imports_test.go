@@ -75,6 +75,11 @@ func rules() []rule {
 			why:   "they judge a call without knowing where it came from or where it goes",
 		},
 		{
+			name: "auth", who: internal("auth/..."), only: words(),
+			never: append(drivers(), grpc, mcpSDK, goPlugin, "database/sql"),
+			why:   "it tells who calls, whatever the call is and wherever it goes",
+		},
+		{
 			name: "executor", who: internal("executor/..."),
 			only:  slices.Concat(words(), gates(), internal("registry/...", "ledger/...")),
 			never: append(drivers(), grpc, mcpSDK, goPlugin, "database/sql"),
@@ -262,6 +267,7 @@ func TestEachRuleCanBeBroken(t *testing.T) {
 			"host/internal/rules -> host/internal/schema -> x.org/y -> google.golang.org/grpc/codes",
 		},
 		{"gates", []string{"host/internal/limit: database/sql"}, "host/internal/limit -> database/sql"},
+		{"auth", []string{"host/internal/auth: host/internal/face/mcp"}, "host/internal/auth -> host/internal/face/mcp"},
 		{"executor", []string{"host/internal/executor: host/internal/store/sqlite"}, "host/internal/executor -> host/internal/store/sqlite"},
 		{"registry", []string{"host/internal/registry: host/internal/adapter/life"}, "host/internal/registry -> host/internal/adapter/life"},
 		{"adapters", []string{"host/internal/adapter/mcp: host/internal/executor"}, "host/internal/adapter/mcp -> host/internal/executor"},

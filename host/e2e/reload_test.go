@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,10 +104,9 @@ func TestChangedRulesHoldForTheNextCallOfAnOpenConnection(t *testing.T) {
 		return replaces("allow: [hello_greet]", "deny: [hello_greet]")(replaces("be kind", "be brief")(text))
 	})
 	row := h.reloads(1)
-	r, err := greet(t, session, "hello_greet")
-	if err != nil || !r.IsError || r.Meta["toolwharf/error_code"] != "denied_by_rule" {
-		t.Errorf("after: %v, %+v", err, r)
-	}
+	_, err := greet(t, session, "hello_greet")
+	unknown(t, err, "hello_greet")
+	lists(t, session, "hello_greet", false)
 	if got := h.connect("", nil).InitializeResult().Instructions; got != "be brief" {
 		t.Errorf("the next client is instructed %q", got)
 	}
@@ -355,30 +355,36 @@ adapters:
 		}
 		return nil
 	})
-	r, err := greet(t, session, "old_greet")
-	if err != nil || !r.IsError || r.Meta["toolwharf/error_code"] != "denied_by_rule" {
-		t.Errorf("%v, %+v", err, r)
-	}
+	_, err := greet(t, session, "old_greet")
+	unknown(t, err, "old_greet")
+	lists(t, session, "old_greet", false)
 }
 
 func TestAHostOverStdioReloadsToo(t *testing.T) {
 	dir, plugins := workspace(t, "rules: [{allow: [hello_greet]}]\n")
 	install(t, "hello", plugins)
 	cmd, stderr := stdioCommand(t, dir)
-	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	told := make(chan struct{}, 16)
+	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, &mcp.ClientOptions{
+		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { told <- struct{}{} },
+	})
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-06-18"})
 	if err != nil {
 		t.Fatalf("connect: %v\n%s", err, stderr)
 	}
 	h := &host{t: t, dir: dir}
+	lists(t, session, "hello_greet", true)
 	if r, err := greet(t, session, "hello_greet"); err != nil || r.IsError {
 		t.Fatalf("before: %v, %+v", err, r)
 	}
+	for len(told) > 0 { // of the plugin's start
+		<-told
+	}
 	h.rewrite(replaces("allow:", "deny:"))
 	h.reloads(1)
-	if r, err := greet(t, session, "hello_greet"); err != nil || !r.IsError {
-		t.Errorf("after: %v, %+v", err, r)
-	}
+	_, err = greet(t, session, "hello_greet")
+	unknown(t, err, "hello_greet")
+	heard(t, told, "that its list is another")
 	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}

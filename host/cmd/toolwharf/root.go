@@ -70,7 +70,7 @@ func (p *program) root() *cobra.Command {
 	root.AddCommand(
 		p.serve(), p.validate(), p.doctor(), p.explain(), p.tools(), p.adapters(), p.plugins(), p.approvals(), p.ledger(),
 		p.runs(),
-		p.initialise(), p.connect(), p.config(), p.version(),
+		p.initialise(), p.connect(), p.tokens(), p.config(), p.version(),
 	)
 	wordArgErrors(root)
 	return root

@@ -18,13 +18,18 @@ const finishTime = 30 * time.Second
 
 // ServeHTTP serves over HTTP until ctx ends, and then closes the host.
 func (h *Host) ServeHTTP(ctx context.Context) error {
+	door, err := door(h.config.HTTP)
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
 	face := h.face(h.config.HTTP.AllowAnonymous)
 	defer face.Close()
 	anonymous := h.config.HTTP.AllowAnonymous != nil && *h.config.HTTP.AllowAnonymous
+	authenticated := door != nil && door.Verifier != nil && !anonymous
 	server, err := httpface.Listen(ctx, httpface.Config{
 		Listen: h.config.HTTP.Listen, MCPPath: h.config.HTTP.Path, MCP: face.Handler(), Ready: h.readiness,
 		AllowedHosts: h.config.HTTP.AllowedHosts, AllowedOrigins: h.config.HTTP.AllowedOrigins,
-		Anonymous: anonymous, Log: telemetry.Slog(h.log.Named("http")),
+		Identify: identify(door), Authenticated: authenticated, Anonymous: anonymous, Log: telemetry.Slog(h.log.Named("http")),
 	})
 	if err != nil {
 		return errors.Join(err, h.Close())
@@ -35,11 +40,7 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 		return errors.Join(err, server.Shutdown(ctx), h.Close())
 	}
 	defer closeControl()
-	if anonymous {
-		h.log.Warn("anyone who can reach this address can call every tool", "url", url)
-	} else {
-		h.log.Warn("no authentication: only this user's clients on this machine may call", "url", url)
-	}
+	h.warn(url, server.Local(), authenticated, anonymous)
 	h.Start(ctx)
 	leave := h.follow(ctx, face)
 	served := make(chan error, 1)
@@ -55,6 +56,20 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancel()
 	return errors.Join(err, server.Shutdown(finish), h.Close())
+}
+
+// warn says what is risky about how the host is reached.
+func (h *Host) warn(url string, local, authenticated, anonymous bool) {
+	switch {
+	case authenticated && local:
+	case authenticated:
+		h.log.Warn("NO TLS: tokens, arguments and results cross the network in clear text, and whoever reads a token can use it; "+
+			"put a proxy that speaks TLS in front of this address", "url", url)
+	case anonymous:
+		h.log.Warn("anyone who can reach this address can call every tool", "url", url)
+	default:
+		h.log.Warn("no authentication: only this user's clients on this machine may call", "url", url)
+	}
 }
 
 // readiness is the answer of /readyz.

@@ -3,6 +3,12 @@
 
 package config
 
+import "github.com/toolwharf/toolwharf/host/internal/auth"
+
+// authenticates reports whether callers have to prove who they are. The
+// expression that names them proves nothing.
+func (a *Auth) authenticates() bool { return a != nil && (a.Issuer != "" || len(a.Tokens) > 0) }
+
 // auth refuses half an authentication: each of these would check no token, or
 // accept tokens that were meant for another service.
 func (c checker) auth() {
@@ -20,7 +26,25 @@ func (c checker) auth() {
 	} else if a.Audience == "" {
 		c.refuse(at("issuer"), "add http.auth.audience", "is incomplete without an audience: tokens for other services would be accepted")
 	}
-	if a.Issuer == "" && len(a.Tokens) == 0 && !c.has(at("jwks")...) && !c.has(at("introspection")...) && !c.has(at("audience")...) {
-		c.refuse([]string{"http", "auth"}, "add tokens, or issuer and audience", "authenticates nobody")
+	if !a.authenticates() && a.Principal == "" && !c.has(at("jwks")...) && !c.has(at("introspection")...) && !c.has(at("audience")...) {
+		c.refuse([]string{"http", "auth"}, "add tokens", "authenticates nobody")
+	}
+	if a.Principal != "" {
+		if _, err := auth.NewNames(a.Principal); err != nil {
+			c.refuse(at("principal"), "", "%v", err)
+		}
+	}
+	c.tokens()
+}
+
+// tokens refuses one token that stands for two callers.
+func (c checker) tokens() {
+	first := map[string]int{}
+	for i, t := range c.cfg.HTTP.Auth.Tokens {
+		if before, taken := first[t.SHA256]; taken {
+			c.refuse([]string{"http", "auth", "tokens", itoa(i), "sha256"}, "keep one of them", "repeats that of item %d", before)
+			continue
+		}
+		first[t.SHA256] = i
 	}
 }

@@ -32,8 +32,8 @@ func (c checker) http() {
 		return
 	}
 	anonymous := h.AllowAnonymous != nil && *h.AllowAnonymous
-	if !anonymous && h.Auth == nil {
-		c.refuse([]string{"http", "listen"}, "set http.auth, listen on 127.0.0.1, or say http.allow_anonymous: true",
+	if !anonymous && !h.Auth.authenticates() {
+		c.refuse([]string{"http", "listen"}, "set http.auth.tokens, listen on 127.0.0.1, or say http.allow_anonymous: true",
 			"other machines could call every tool without a name")
 	}
 	if len(h.AllowedHosts) == 0 {

@@ -18,12 +18,12 @@ import (
 // guard judges every request before any route does.
 type guard struct {
 	hosts, origins []string
-	open           bool // to peers that are not local
+	open           bool // to every peer
 	log            *slog.Logger
 }
 
 func newGuard(c Config, local bool) *guard {
-	g := &guard{open: c.Anonymous && !local, log: c.Log}
+	g := &guard{open: c.Authenticated || c.Anonymous && !local, log: c.Log}
 	for _, h := range c.AllowedHosts {
 		g.hosts = append(g.hosts, strings.ToLower(h))
 	}

@@ -41,6 +41,8 @@ func TestTheGuardJudgesPeerProxyHostAndOrigin(t *testing.T) {
 	closed := newGuard(Config{AllowedHosts: []string{"Wharf.example"}, AllowedOrigins: []string{"https://app.example/"}, Log: slog.New(slog.DiscardHandler)}, true)
 	open := newGuard(Config{AllowedHosts: []string{"wharf.example"}, Anonymous: true, Log: slog.New(slog.DiscardHandler)}, false)
 	anonymousButLocal := newGuard(Config{Anonymous: true, Log: slog.New(slog.DiscardHandler)}, true)
+	authenticated := newGuard(Config{AllowedHosts: []string{"wharf.example"}, Authenticated: true, Log: slog.New(slog.DiscardHandler)}, false)
+	authenticatedButLocal := newGuard(Config{Authenticated: true, Log: slog.New(slog.DiscardHandler)}, true)
 	mine := func() (bool, error) { return true, nil }
 	for name, c := range map[string]struct {
 		g      *guard
@@ -72,6 +74,10 @@ func TestTheGuardJudgesPeerProxyHostAndOrigin(t *testing.T) {
 		"from a page of no origin":      {closed, "127.0.0.1:9", "localhost", map[string]string{"Origin": "null"}, mine, "origin-not-allowed"},
 		"anonymous from elsewhere":      {open, "10.0.0.1:9", "wharf.example", map[string]string{"X-Forwarded-For": "1.2.3.4"}, nil, ""},
 		"anonymous by another name":     {open, "10.0.0.1:9", "10.0.0.2:8000", nil, nil, "host-not-allowed"},
+		"authenticated from elsewhere":  {authenticated, "10.0.0.1:9", "wharf.example", map[string]string{"X-Forwarded-For": "1.2.3.4"}, nil, ""},
+		"authenticated by another name": {authenticated, "10.0.0.1:9", "evil.example", nil, nil, "host-not-allowed"},
+		"authenticated from a page":     {authenticated, "10.0.0.1:9", "wharf.example", map[string]string{"Origin": "https://evil.example"}, nil, "origin-not-allowed"},
+		"authenticated through a proxy": {authenticatedButLocal, "127.0.0.1:9", "localhost", map[string]string{"Forwarded": "for=x"}, nil, ""},
 		"anonymous, loopback only":      {anonymousButLocal, "127.0.0.1:9", "localhost", map[string]string{"Forwarded": "for=x"}, mine, "non-local-client"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ type Readiness struct {
 
 func routes(c Config, local bool) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(c.MCPPath, c.MCP)
+	mux.Handle(c.MCPPath, identified(c))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
@@ -36,7 +36,7 @@ func routes(c Config, local bool) http.Handler {
 		}
 		// Faults are for who is near. Behind an address that other machines
 		// can reach, a near peer may be a proxy for a far one.
-		if !local || !isLoopback(r.RemoteAddr) {
+		if far, _ := judgePeer(r); !local || far != "" {
 			answer(w, status, map[string]string{"status": ready.Status})
 			return
 		}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/net/netutil"
+
+	"github.com/toolwharf/toolwharf/host/internal/auth"
 )
 
 // Bounds of the server.
@@ -36,6 +38,12 @@ type Config struct {
 	// AllowedHosts and AllowedOrigins are accepted beside those of the
 	// loopback interface.
 	AllowedHosts, AllowedOrigins []string
+	// Identify says who sends a request to MCP, in the context that it returns,
+	// or why it is refused; nil: nobody asks.
+	Identify func(*http.Request) (context.Context, *auth.Refusal)
+	// Authenticated: Identify lets in nobody who has not proven who it is. Peers
+	// elsewhere, of other users and behind proxies may then ask.
+	Authenticated bool
 	// Anonymous: callers without a name are wanted. On an address that other
 	// machines can reach they, and proxies, are let in; on a loopback address
 	// only the host's own user may speak all the same.
@@ -47,6 +55,7 @@ type Config struct {
 // Server is the host's HTTP server.
 type Server struct {
 	listener net.Listener
+	local    bool
 	http     *http.Server
 }
 
@@ -65,7 +74,7 @@ func Listen(ctx context.Context, c Config) (*Server, error) {
 	local := isLoopback(listener.Addr().String())
 	g := newGuard(c, local)
 	return &Server{
-		listener: netutil.LimitListener(listener, maxConnections),
+		listener: netutil.LimitListener(listener, maxConnections), local: local,
 		http: &http.Server{
 			Handler:           g.around(routes(c, local)),
 			ReadHeaderTimeout: headerTimeout,
@@ -79,6 +88,9 @@ func Listen(ctx context.Context, c Config) (*Server, error) {
 
 // Address is where it listens.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
+
+// Local reports whether only this machine can reach that.
+func (s *Server) Local() bool { return s.local }
 
 // Serve serves until Shutdown.
 func (s *Server) Serve() error {

@@ -1,0 +1,137 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package auth
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// Claims are what a verified token says; the zero Claims are those of no token.
+type Claims struct {
+	ClientID string   `cel:"client_id"`
+	Issuer   string   `cel:"issuer"`
+	Subject  string   `cel:"subject"`
+	Scopes   []string `cel:"scopes"`
+}
+
+// Verifier tells what a token says. Of a token that is none of its own it
+// returns ErrInvalid.
+type Verifier interface {
+	Verify(ctx context.Context, token string) (Claims, error)
+}
+
+// Door is where requests say who they are from.
+type Door struct {
+	// Verifier knows tokens; nil: none are, and what requests bring is not
+	// looked at.
+	Verifier Verifier
+	// Names, if not nil, names the caller in the place of its token.
+	Names *Names
+	// Anonymous: a request that brings no token, or that Names has no name
+	// for, is nobody's. Otherwise it is refused.
+	Anonymous bool
+}
+
+// Refusal is why a request is not served.
+type Refusal struct {
+	// Status is 401 or 403.
+	Status int
+	// Code and Text are for the client. They never hold what it sent.
+	Code, Text string
+	// Challenge is the WWW-Authenticate header (RFC 6750, 3) of a 401.
+	Challenge string
+	// Err is for the operator's log; nil if Text says all.
+	Err error
+}
+
+// Identify says who sends a request; the refusal, if not nil, why it is not to
+// be served.
+func (d *Door) Identify(r *http.Request) (tool.Principal, *Refusal) {
+	claims, proven, refused := d.claims(r)
+	if refused != nil {
+		return tool.Principal{}, refused
+	}
+	switch {
+	case d.Names != nil:
+		return d.named(r, claims)
+	case proven:
+		return tool.Principal{Kind: tool.Token, ClientID: claims.ClientID, Issuer: claims.Issuer, Subject: claims.Subject}, nil
+	default:
+		return tool.Principal{}, nil
+	}
+}
+
+// claims are those of the request's token, if there is a token to be had.
+func (d *Door) claims(r *http.Request) (c Claims, proven bool, refused *Refusal) {
+	if d.Verifier == nil {
+		return Claims{}, false, nil
+	}
+	if r.URL.Query().Has("access_token") {
+		return Claims{}, false, invalid("a token in the URL is not accepted: it would stand in logs; send it in the Authorization header")
+	}
+	token, sent, ok := bearer(r.Header)
+	switch {
+	case !sent && d.Anonymous:
+		return Claims{}, false, nil
+	case !sent:
+		return Claims{}, false, &Refusal{
+			Status: http.StatusUnauthorized, Code: codeUnauthorized, Challenge: challenge,
+			Text: "a token is needed; send it as Authorization: Bearer <token>",
+		}
+	case !ok:
+		return Claims{}, false, invalid("the Authorization header holds no single bearer token; send Authorization: Bearer <token>")
+	}
+	c, err := d.Verifier.Verify(r.Context(), token)
+	if err != nil {
+		return Claims{}, false, invalid("the token is not known here, or is no good any more; ask for another")
+	}
+	return c, true, nil
+}
+
+// named asks the expression.
+func (d *Door) named(r *http.Request, c Claims) (tool.Principal, *Refusal) {
+	name, err := d.Names.Name(r.Context(), r.Header, peer(r), c)
+	switch {
+	case err != nil:
+		return tool.Principal{}, &Refusal{
+			Status: http.StatusForbidden, Code: "principal-failed", Err: err,
+			Text: "who sends this cannot be told: http.auth.principal failed for it; the host's log says why",
+		}
+	case name == "" && !d.Anonymous:
+		return tool.Principal{}, &Refusal{
+			Status: http.StatusUnauthorized, Code: codeUnauthorized, Challenge: challenge,
+			Text: "the request names nobody, and callers without a name are not served",
+		}
+	case name == "":
+		return tool.Principal{}, nil
+	default:
+		return tool.Principal{Kind: tool.Named, Subject: name}, nil
+	}
+}
+
+const (
+	codeUnauthorized = "unauthorized"
+	challenge        = `Bearer realm="toolwharf"`
+)
+
+// invalid is the refusal of a token that was sent and is no good.
+func invalid(text string) *Refusal {
+	return &Refusal{
+		Status: http.StatusUnauthorized, Code: codeUnauthorized, Text: text,
+		Challenge: challenge + `, error="invalid_token", error_description="` + text + `"`,
+	}
+}
+
+// peer is the address of the request's other end, without its port.
+func peer(r *http.Request) string {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	return at.Addr().Unmap().WithZone("").String()
+}
