@@ -4,6 +4,7 @@
 // A Toolwharf plugin without an SDK, written from docs/protocol.md.
 
 import { randomBytes, webcrypto } from "node:crypto";
+import { existsSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -19,8 +20,9 @@ const protocol = 1;
 const messageBytes = 16 << 20; // what hosts send and accept at most; gRPC's own default is 4 MiB
 const grace = 1000; // milliseconds; two seconds after Shutdown the host ends the process
 
-// The protocol is loaded as it lies in the repository: nothing is generated.
-const protos = fileURLToPath(new URL("../../proto", import.meta.url));
+// The .proto files are loaded as they are, from beside this file or from the
+// repository: nothing is generated.
+const protos = ["proto", "../../proto"].map((dir) => fileURLToPath(new URL(dir, import.meta.url))).find(existsSync);
 const { v1 } = grpc.loadPackageDefinition(
   loader.loadSync(["toolwharf/plugin/v1/plugin.proto", "toolwharf/plugin/v1/tool.proto"], {
     includeDirs: [protos],
@@ -137,7 +139,7 @@ const pluginService = {
   },
   watch(call) {
     if (!limits) {
-      call.destroy(unconfigured);
+      call.emit("error", unconfigured);
       return;
     }
     call.write({
@@ -158,7 +160,7 @@ const pluginService = {
 const toolService = {
   async callTool(call) {
     if (!limits) {
-      call.destroy(unconfigured);
+      call.emit("error", unconfigured);
       return;
     }
     // Cancelled by the caller, by its deadline or by the end of the connection.
@@ -177,6 +179,11 @@ async function answer(request, send, signal) {
   const tool = Object.hasOwn(tools, request.tool) ? tools[request.tool] : undefined;
   if (!tool) {
     return failure("TOOL_FAILED", "unknown_tool", { detail: `there is no tool ${request.tool}` });
+  }
+  try {
+    JSON.parse(request.arguments); // a host sends nothing else, but whoever gives bytes back should know
+  } catch (error) {
+    return failure("ARGS_INVALID", "invalid_args", { text: `the arguments are not JSON: ${error.message}` });
   }
   try {
     const last = await tool.run(request, send, signal);

@@ -20,8 +20,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-# The protocol is loaded as it lies in the repository: nothing is generated.
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "proto"))
+# The .proto files are loaded as they are, from beside this file or from the
+# repository: nothing is generated.
+here = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(next(p for p in (here / "proto", here.parents[1] / "proto") if p.is_dir())))
 catalog_pb2 = grpc.protos("toolwharf/plugin/v1/catalog.proto")
 content_pb2 = grpc.protos("toolwharf/plugin/v1/content.proto")
 plugin_pb2, plugin_grpc = grpc.protos_and_services("toolwharf/plugin/v1/plugin.proto")
@@ -153,6 +155,11 @@ class Tools(tool_grpc.ToolServiceServicer):
         # Cancelled by the caller, by its deadline or by the end of the connection.
         cancelled = threading.Event()
         if not context.add_callback(cancelled.set):
+            return
+        try:
+            json.loads(request.arguments)  # a host sends nothing else, but whoever gives bytes back should know
+        except (ValueError, RecursionError) as e:
+            yield failure("ARGS_INVALID", "invalid_args", f"the arguments are not JSON: {e}")
             return
         try:
             for message in TOOLS[request.tool][0](request, cancelled):

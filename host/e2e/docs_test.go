@@ -4,8 +4,10 @@
 package e2e
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -48,5 +50,46 @@ func TestTheCommandsOfTheApprovalPageWorkAsTheyStandThere(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", command, err, out)
 		}
+	}
+}
+
+func TestWhatTheProtocolPageQuotesIsWhatTheHostSays(t *testing.T) {
+	page, err := os.ReadFile("../../docs/protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(page), "| the host says | what to do |")
+	if !found {
+		t.Fatal("the page has no such table")
+	}
+	var said strings.Builder
+	err = filepath.WalkDir("../internal/adapter", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		said.Write(source)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 3 {
+			continue
+		}
+		for i, text := range strings.Split(cells[1], "`") {
+			if i%2 == 0 || text == "authentication handshake failed" { // gRPC says that
+				continue
+			}
+			if quoted++; !strings.Contains(said.String(), text) {
+				t.Errorf("the host does not say %q", text)
+			}
+		}
+	}
+	if quoted < 15 {
+		t.Errorf("only %d quotations were found", quoted)
 	}
 }

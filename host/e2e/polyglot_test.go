@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -15,18 +16,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// withoutSDK are the plugins that are written from docs/protocol.md alone, and
-// how each is started: an interpreter and a program.
-var withoutSDK = map[string]func(t *testing.T) (interpreter, program string){
-	"python": func(t *testing.T) (string, string) {
+// withoutSDK are the plugins that are written from docs/protocol.md alone, each
+// with the program that runs it and what it is made of.
+var withoutSDK = map[string]func(t *testing.T) (interpreter string, files []string){
+	"python": func(t *testing.T) (string, []string) {
 		interpreter := absolute(t, "../../examples/python/.venv/bin/python")
 		if _, err := os.Stat(interpreter); err != nil {
 			absent(t, "the packages of examples/python are not installed")
 		}
-		return interpreter, absolute(t, "../../examples/python/plugin.py")
+		return interpreter, []string{"plugin.py"}
 	},
-	"node": func(t *testing.T) (string, string) {
-		return node(t, "../../examples/node", "@grpc"), absolute(t, "../../examples/node/plugin.js")
+	"node": func(t *testing.T) (string, []string) {
+		return node(t, "../../examples/node", "@grpc"), []string{"plugin.js", "package.json", "node_modules"}
 	},
 }
 
@@ -50,12 +51,48 @@ func absolute(t *testing.T, path string) string {
 	return abs
 }
 
-// moor puts a plugin without an SDK into the directory, as a script that becomes
-// its interpreter: the host knows executables, and gives them no PATH.
-func moor(t *testing.T, name, plugins string) {
+// moor makes a plugin without an SDK a folder of the directory, as its README
+// says.
+func moor(t *testing.T, name, plugins string) (folder string) {
 	t.Helper()
-	interpreter, program := withoutSDK[name](t)
-	script(t, plugins, name, fmt.Sprintf("exec '%s' '%s'", interpreter, program))
+	interpreter, files := withoutSDK[name](t)
+	made := filepath.Join(plugins, "."+name) // not looked at until it is whole
+	if err := os.MkdirAll(made, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	from := []string{"../../proto"}
+	for _, file := range files {
+		from = append(from, filepath.Join("../../examples", name, file))
+	}
+	if out, err := exec.Command("cp", append(append([]string{"-R"}, from...), made)...).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
+	}
+	manifest := fmt.Sprintf("command: [%q, ./%s]\n", interpreter, files[0])
+	if err := os.WriteFile(filepath.Join(made, "plugin.yaml"), []byte(manifest), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	folder = filepath.Join(plugins, name)
+	if err := os.Rename(made, folder); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func TestAPluginWithoutAnSDKPassesTheConformanceKit(t *testing.T) {
+	t.Parallel()
+	for name := range withoutSDK {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // the kit waits most of its time
+			dir := t.TempDir()
+			examples := absolute(t, filepath.Join("../../examples", name, "conformance", "examples.yaml"))
+			ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, toolwharf, "plugins", "test", moor(t, name, dir), "--examples", examples)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
 }
 
 func TestAPluginWithoutAnSDKJoinsAndAnswers(t *testing.T) {
@@ -174,7 +211,7 @@ func TestAPluginWithoutAnSDKDrainsWhenRemovedIsRestartedWhenKilledAndDiesWithIts
 		}
 
 		pid := h.adapters()[name].PID
-		if err := os.Remove(filepath.Join(plugins, name)); err != nil {
+		if err := os.RemoveAll(filepath.Join(plugins, name)); err != nil {
 			t.Fatal(err)
 		}
 		lists(t, session, name+"_echo", false)

@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/time/rate"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
 )
@@ -40,7 +41,7 @@ type launched struct {
 // Stderr is at its end when the process's is, and holds nothing.
 func (l launched) Stderr() io.ReadCloser {
 	stderr := l.Process.Stderr()
-	return &logReader{Closer: stderr, lines: bufio.NewReaderSize(stderr, maxLogLine), log: l.log, left: logRate, at: time.Now()}
+	return &logReader{Closer: stderr, lines: bufio.NewReaderSize(stderr, maxLogLine), log: l.log, pace: rate.NewLimiter(logRate, logRate)}
 }
 
 // logReader logs what there is to read, line by line.
@@ -49,10 +50,9 @@ type logReader struct {
 	lines *bufio.Reader
 	log   hclog.Logger
 
-	left    int       // bytes that may be logged now
-	at      time.Time // when left was true
-	dropped int       // lines, since the last that was logged
-	dying   bool      // a Go program's last words have begun
+	pace    *rate.Limiter // in bytes
+	dropped int           // lines, since the last that was logged
+	dying   bool          // a Go program's last words have begun
 }
 
 // Read reads everything and returns nothing of it.
@@ -87,14 +87,10 @@ func (r *logReader) line() ([]byte, error) {
 
 // take logs a line, unless there were too many.
 func (r *logReader) take(line []byte) {
-	now := time.Now()
-	r.left = min(logRate, r.left+int(now.Sub(r.at).Seconds()*logRate))
-	r.at = now
-	if r.left < len(line) {
+	if !r.pace.AllowN(time.Now(), len(line)+1) {
 		r.dropped++
 		return
 	}
-	r.left -= len(line) + 1
 	r.tellDropped()
 	level, message, attributes := parseLog(line, r.dying)
 	r.dying = r.dying || dies(message)

@@ -12,10 +12,10 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
+	"golang.org/x/time/rate"
 )
 
 // hostLog is what the host's log holds of what a plugin has written.
@@ -25,7 +25,7 @@ func hostLog(t testing.TB, written string) []string {
 	log := hclog.New(&hclog.LoggerOptions{Name: "host.adapter", Level: hclog.Trace, Output: &out, JSONFormat: true})
 	r := &logReader{
 		Closer: io.NopCloser(nil), lines: bufio.NewReaderSize(strings.NewReader(written), maxLogLine), log: log,
-		left: logRate, at: time.Now(),
+		pace: rate.NewLimiter(logRate, logRate),
 	}
 	if n, err := r.Read(make([]byte, 10)); n != 0 || !errors.Is(err, io.EOF) {
 		t.Errorf("go-plugin reads %d bytes, %v", n, err)
