@@ -13,7 +13,12 @@ CROSS    := host sdk/go $(PLUGINS:%=plugins/%)
 # grpcnotrace leaves out golang.org/x/net/trace, which nobody looks at, and all that it
 # draws in.
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-RELEASE  := -trimpath -tags grpcnotrace -ldflags "-s -w -X main.version=$(VERSION)"
+STAMP    := -s -w -X main.version=$(VERSION)
+RELEASE  := -trimpath -tags grpcnotrace -ldflags "$(STAMP)"
+# `plugins new` of a host builds with the SDK that lies beside it; a release that is
+# built for others has CHECKOUT= empty.
+CHECKOUT ?= $(CURDIR)
+HOST     := -trimpath -tags grpcnotrace -ldflags "$(STAMP) -X 'main.checkout=$(CHECKOUT)'"
 BIN      := $(CURDIR)/bin
 TOOLS    := $(BIN)/tools
 
@@ -37,7 +42,7 @@ help: ## Say what there is to make (this)
 # The host refuses plugins that others may write to: umask.
 .PHONY: build
 build: ## Build the host, bin/toolwharf, and its plugins, bin/plugins/
-	umask 022 && CGO_ENABLED=0 go -C host build $(RELEASE) -o $(BIN)/toolwharf ./cmd/toolwharf
+	umask 022 && CGO_ENABLED=0 go -C host build $(HOST) -o $(BIN)/toolwharf ./cmd/toolwharf
 	@umask 022 && mkdir -p $(BIN)/plugins && set -e; for p in $(PLUGINS); do \
 		CGO_ENABLED=0 go -C plugins/$$p build $(RELEASE) -o $(BIN)/plugins/$$p .; done
 

@@ -20,7 +20,7 @@ func (p *program) plugins() *cobra.Command {
 			"toolwharf.lock what is there now: the hash of each plugin, and what the tools of each adapter claim. With\n" +
 			"`plugins: {trust: pinned}` nothing else runs; in any mode it accepts what was held back of changed tools.",
 	}
-	c.AddCommand(p.pluginsList(), p.pluginsPin(), p.pluginsVerify(), p.pluginsTest())
+	c.AddCommand(p.pluginsList(), p.pluginsPin(), p.pluginsVerify(), p.pluginsNew(), p.pluginsTest())
 	return c
 }
 
