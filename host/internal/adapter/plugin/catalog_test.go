@@ -144,6 +144,18 @@ func TestCatalogsYieldsEachCatalogueAndWhyThereWillBeNoMore(t *testing.T) {
 	}
 }
 
+func TestAStreamThatBreaksOffWithItsProcessIsToldOnceTheProcessIsKnownToHaveEnded(t *testing.T) {
+	in := newHarness(t).started(acting(t, "ending after a moment"))
+	if _, err := followed(t.Context(), in); err == nil {
+		t.Error("no error")
+	}
+	select {
+	case <-in.Done():
+	default:
+		t.Error("its end is not known yet")
+	}
+}
+
 func TestNotesBeyondTheirPaceAreCountedAndNotLogged(t *testing.T) {
 	var events []*pluginv1.WatchResponse
 	for range 100 * notesAtOnce {

@@ -109,6 +109,7 @@ func (in *instance) Catalogs(ctx context.Context) iter.Seq2[adapter.Catalog, err
 			case status.Code(err) == codes.Canceled && ctx.Err() != nil:
 				return
 			case err != nil:
+				in.settle(ctx, err)
 				yield(adapter.Catalog{}, fmt.Errorf("watch of %s: %w", in.name, err))
 				return
 			}
@@ -122,6 +123,21 @@ func (in *instance) Catalogs(ctx context.Context) iter.Seq2[adapter.Catalog, err
 			default: // an event of a later version, or of a feature that is not used
 			}
 		}
+	}
+}
+
+// settle waits for the end of the process where the connection has ended: it is
+// known a moment later.
+func (in *instance) settle(ctx context.Context, err error) {
+	if status.Code(err) != codes.Unavailable {
+		return
+	}
+	moment := time.NewTimer(time.Second)
+	defer moment.Stop()
+	select {
+	case <-in.process.Done():
+	case <-moment.C:
+	case <-ctx.Done():
 	}
 }
 
