@@ -282,7 +282,7 @@ func TestUnderStressKilledAdaptersLoseDoubleAndCrossNoAnswer(t *testing.T) {
 func TestUnderStressCallsAfterACrashStartOneProcessAndAreAllAnswered(t *testing.T) {
 	f := newFleet(t, 2)
 	for round := range soaked(10, 100) {
-		before := f.adapters()["a1"].PID
+		before := f.moored()["a1"].PID
 		if err := syscall.Kill(before, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -319,7 +319,7 @@ func TestUnderStressAnAdapterThatCrashesTooOftenFailsItsCallsAtOnceAndIsGivenUp(
 	last := soaked("backing_off", "quarantined") // the pauses in between take a while
 	for state := "ready"; state != last; {
 		eventually(t, "it has crashed again", func() error {
-			a := h.adapters()["doomed"]
+			a := h.moored()["doomed"]
 			if state = a.State; state == "ready" && a.PID > 0 {
 				_ = syscall.Kill(a.PID, syscall.SIGKILL)
 			}

@@ -24,7 +24,9 @@ const (
 	maxMessage = 16 * mib // between host and plugin, and of a line of stdio
 )
 
-func sizes() []int { return []int{64*kib - 1, 64 * kib, mib, 4 * mib, 5 * mib, 16 * mib} }
+func sizes() []int {
+	return soaked([]int{64*kib - 1, 64 * kib, mib, 5 * mib, 16 * mib}, []int{64*kib - 1, 64 * kib, mib, 4 * mib, 5 * mib, 16 * mib, 20 * mib})
+}
 
 // called calls a tool over one transport.
 type called func(ctx context.Context, tool, args string) answer
@@ -80,11 +82,11 @@ func TestUnderStressArgumentsAndResultsOfEachSizeAreServedOrRefusedOverHTTP(t *t
 		dir, plugins := workspace(t, fmt.Sprintf("http: {%s listen: %q}\n", key, freePort(t)))
 		install(t, "echo", plugins)
 		h := serve(t, dir)
-		pid := h.adapters()["echo"].PID
+		pid := h.moored()["echo"].PID
 		c := h.caller()
 		t.Run(key+"2026-07-28", func(t *testing.T) { sizesPass(t, c.call, largest) })
 		t.Run(key+"2025-06-18", func(t *testing.T) { sizesPass(t, c.callOld, largest) })
-		if a := h.adapters()["echo"]; a.PID != pid {
+		if a := h.moored()["echo"]; a.PID != pid {
 			t.Errorf("the adapter is another one now: %+v", a)
 		}
 	}

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/toolwharf/toolwharf/host/internal/face/control"
 )
 
 // soaked chooses between what is enough for every run and what `make soak`
@@ -157,6 +159,25 @@ func read(raw []byte, id int) (a answer) {
 		}
 	}
 	return a
+}
+
+// moored is what `adapters list` shows, asked without a process for each question:
+// these tests ask a lot.
+func (h *host) moored() map[string]control.Adapter {
+	h.t.Helper()
+	c, err := control.Dial(filepath.Join(h.dir, ".toolwharf"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	list, err := c.Adapters(h.t.Context())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	out := map[string]control.Adapter{}
+	for _, a := range list {
+		out[a.Name] = a
+	}
+	return out
 }
 
 // descriptors is how many files and sockets the host has open.

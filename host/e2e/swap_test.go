@@ -36,8 +36,7 @@ func replace(t *testing.T, file string, version int) {
 // side by side, each as soon as its last swap is over, so that a hundred do not
 // take a hundred times as long.
 func TestUnderStressSwapsFailNoCall(t *testing.T) {
-	const adapters = 10
-	swaps := soaked(4, 10) // of each
+	adapters, swaps := soaked(5, 10), soaked(4, 10) // so many of each
 	var yaml strings.Builder
 	yaml.WriteString("rules: [{allow: ['*_append_call']}]\nadapters:\n")
 	for i := range adapters {
