@@ -106,101 +106,72 @@ func TestUnderStressWhateverAPluginAnswersIsOneCallsFaultAndNoMore(t *testing.T)
 	}
 }
 
-func TestUnderStressWhateverAPluginListsOrFloodsIsBoundedAndNamed(t *testing.T) {
-	says := map[string]struct{ ready, inShow, inLog string }{
-		"floods stdout":                {ready: "yes"},
-		"lists 100000 tools":           {ready: "yes", inShow: "tools left out: one adapter may have 1000"},
-		"lists 100000 broken tools":    {ready: "yes", inShow: "more like these"},
-		"has a schema of 50 MiB":       {inShow: "received message larger than max"},
-		"has a schema of 15 MiB":       {ready: "yes", inShow: "larger than 65536 bytes"},
-		"has lattices of references":   {ready: "yes", inShow: "more than 10000 values once its references are replaced"},
-		"lists dust":                   {inShow: "the message has more than 200000 parts"},
-		"changes its catalogue wildly": {ready: "yes", inLog: "changes its catalogue too often"},
-		"floods its watch":             {ready: "yes", inLog: "changes its catalogue too often"},
-		"floods its watch with notes":  {ready: "yes", inLog: `"left_out_before":`},
-		"has a million warnings":       {inShow: "the message has more than 200000 parts"},
-		"exits while it is drained":    {ready: "yes"},
+// broken is an adapter that is at fault, each in its own way.
+type broken struct {
+	name, script string
+	state        string // what becomes of it
+	shown, log   string // what is said of it
+}
+
+func brokenOnes() []broken {
+	all := []broken{
+		{name: "crashes at its start", script: "echo no such table >&2; exit 3", state: "backing_off", shown: "no such table"},
+		{name: "hangs in its start", script: "exec sleep 1000", state: "starting"},
+		{name: "has no handshake", script: "echo hello; exec sleep 1000", state: "backing_off", shown: "not the handshake"},
 	}
-	yaml, adapters := "adapters:\n", map[string]string{}
-	for mischief := range says {
-		name := fmt.Sprintf("m%d", len(adapters))
-		adapters[mischief] = name
-		yaml += fmt.Sprintf("  %s: {plugin: mischief, env: {MISCHIEF: %q}}\n", name, mischief)
+	for _, b := range []broken{
+		{name: "floods stdout", state: "ready"},
+		{name: "floods stderr", state: "ready"},
+		{name: "exits while it is drained", state: "ready"},
+		{name: "lists 100000 tools", state: "ready", shown: "tools left out: one adapter may have 1000"},
+		{name: "lists 100000 broken tools", state: "ready", shown: "more like these"},
+		{name: "has a schema of 50 MiB", state: "backing_off", shown: "received message larger than max"},
+		{name: "has a schema of 15 MiB", state: "ready", shown: "larger than 65536 bytes"},
+		{name: "has lattices of references", state: "ready", shown: "more than 10000 values once its references are replaced"},
+		{name: "lists dust", state: "backing_off", shown: "the message has more than 200000 parts"},
+		{name: "has a million warnings", state: "backing_off", shown: "the message has more than 200000 parts"},
+		{name: "changes its catalogue wildly", state: "ready", log: "changes its catalogue too often"},
+		{name: "floods its watch", state: "ready", log: "changes its catalogue too often"},
+		{name: "floods its watch with notes", state: "ready", log: `"left_out_before":`},
+	} {
+		b.script = fmt.Sprintf("MISCHIEF=%q exec %s", b.name, filepath.Join(built, "examples", "mischief"))
+		all = append(all, b)
 	}
-	dir, plugins := workspace(t, yaml)
+	return all
+}
+
+// Each is dropped in beside adapters that serve, and taken away again, while it
+// is at work if it serves.
+func TestUnderStressABrokenAdapterIsBoundedAndNamedAndHidesNoToolOfAnother(t *testing.T) {
+	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)
 	install(t, "hello", plugins)
-	install(t, "mischief", plugins)
 	h := serve(t, dir)
 	c := h.caller()
 	h.unharmed(t, func() {
-		for mischief, want := range says {
-			name := adapters[mischief]
-			eventually(t, mischief, func() error {
+		for i, b := range brokenOnes() {
+			name := fmt.Sprintf("broken%d", i) // what one has shown is remembered
+			before := len(h.stderr.String())
+			file := script(t, plugins, name, b.script)
+			eventually(t, "an adapter that "+b.name, func() error {
 				a := h.moored()[name]
 				shown := strings.Join(append(a.Notes, a.Cause), "\n")
 				switch {
-				case !strings.Contains(shown, want.inShow):
-					return fmt.Errorf("it is shown as %.500s", shown)
+				case a.State != b.state || !strings.Contains(shown, b.shown):
+					return fmt.Errorf("it is %s: %.500s", a.State, shown)
 				case len(shown) > 16*kib:
 					return fmt.Errorf("%d bytes are shown of it", len(shown))
-				case !strings.Contains(h.stderr.String(), want.inLog):
+				case !strings.Contains(h.stderr.String()[before:], b.log):
 					return errors.New("the log does not say so")
 				}
 				return nil
 			})
-			if want.ready == "" {
-				continue
-			}
-			if a := c.call(t.Context(), name+"_token", `{"text":"mine"}`); !a.ok() || a.text != "mine" {
-				t.Errorf("the adapter that %s does not serve: %v", mischief, a)
-			}
-		}
-	})
-	if n := len(h.stderr.String()); n > 4*mib {
-		t.Errorf("the log has %d bytes", n)
-	}
-	h.stop()
-	if err := noneOf(plugins); err != nil {
-		t.Error(err)
-	}
-}
-
-// Each is dropped in beside adapters that serve, and taken away again.
-func TestUnderStressABrokenAdapterNeverHidesTheToolsOfAnother(t *testing.T) {
-	dir, plugins := workspace(t, "")
-	install(t, "echo", plugins)
-	install(t, "hello", plugins)
-	acts := func(mischief string) string {
-		return fmt.Sprintf("MISCHIEF=%q exec %s", mischief, filepath.Join(built, "examples", "mischief"))
-	}
-	h := serve(t, dir)
-	c := h.caller()
-	h.unharmed(t, func() {
-		for _, broken := range []struct{ name, text, state string }{
-			{"crashes at its start", "exit 3", "backing_off"},
-			{"hangs in its start", "exec sleep 1000", "starting"},
-			{"has no handshake", "echo hello; exec sleep 1000", "backing_off"},
-			{"has a bad catalogue", acts("lists 100000 broken tools"), "ready"},
-			{"has no catalogue", acts("lists dust"), "backing_off"},
-			{"changes its catalogue wildly", acts("changes its catalogue wildly"), "ready"},
-			{"exits while it is drained", acts("exits while it is drained"), "ready"},
-			{"floods its output", acts("floods stdout"), "ready"},
-		} {
-			file := script(t, plugins, "broken", broken.text)
-			eventually(t, "an adapter that "+broken.name, func() error {
-				if a := h.moored()["broken"]; a.State != broken.state {
-					return fmt.Errorf("it is %+v", a)
-				}
-				return nil
-			})
 			ended := make(chan answer, 1)
-			if broken.state == "ready" { // and at work while it is taken away
-				before := strings.Count(h.stderr.String(), "progress begins")
-				go func() { ended <- c.callWatched(t.Context(), "broken_progress", `{"text":"mine"}`) }()
+			if b.state == "ready" {
+				go func() { ended <- c.callWatched(t.Context(), name+"_slow", `{"text":"mine"}`) }()
 				eventually(t, "the call runs", func() error {
-					if strings.Count(h.stderr.String(), "progress begins") == before {
-						return errors.New("the plugin has not said so")
+					if a := c.call(t.Context(), name+"_slow_runs", `{}`); a.text != "yes" {
+						return errors.New("the plugin does not say so")
 					}
 					return nil
 				})
@@ -208,17 +179,20 @@ func TestUnderStressABrokenAdapterNeverHidesTheToolsOfAnother(t *testing.T) {
 			if err := os.Remove(file); err != nil {
 				t.Fatal(err)
 			}
-			if broken.state == "ready" {
+			if b.state == "ready" {
 				if a := <-ended; !a.ok() || a.text != "mine" {
-					t.Errorf("a call of the adapter that %s, while it is drained: %v", broken.name, a)
+					t.Errorf("a call of the adapter that %s, while it is drained: %v", b.name, a)
 				}
 			}
-			eventually(t, "no adapter that "+broken.name, func() error {
-				if a, there := h.moored()["broken"]; there {
+			eventually(t, "no adapter that "+b.name, func() error {
+				if a, there := h.moored()[name]; there {
 					return fmt.Errorf("it is %+v", a)
 				}
 				return nil
 			})
+			if n := len(h.stderr.String()) - before; n > 4*mib {
+				t.Errorf("the log of the adapter that %s has %d bytes", b.name, n)
+			}
 		}
 	})
 	h.expectChildren(plugins, 2, map[string]int{"echo": 1, "hello": 1})

@@ -50,6 +50,14 @@ func newFleet(t *testing.T, size int) *fleet {
 	script(t, plugins, "parent", fmt.Sprintf("%s 1000000 >/dev/null 2>&1 & exec %s", hidden, filepath.Join(plugins, "echo")))
 	f := &fleet{host: serve(t, dir), size: size, plugins: plugins, file: filepath.Join(dir, "calls"), tally: newTally()}
 	f.caller = f.host.caller()
+	eventually(t, "every adapter is ready", func() error {
+		for _, a := range f.moored() {
+			if a.State != "ready" {
+				return fmt.Errorf("%s is %s: %s", a.Name, a.State, a.Cause)
+			}
+		}
+		return nil
+	})
 	f.expectAll()
 	return f
 }

@@ -6,8 +6,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -18,11 +19,27 @@ import (
 
 type stream = grpc.ServerStreamingServer[pluginv1.CallToolResponse]
 
+// slow is how many calls of that tool run.
+var slow atomic.Int32
+
 // acts are what the tools do before the result is sent; one that returns done
 // has sent what takes its place.
 var acts = map[string]func(*pluginv1.CallToolRequest, stream) (done bool, err error){
 	// token gives back its text, and nothing else.
 	"token": func(*pluginv1.CallToolRequest, stream) (bool, error) { return false, nil },
+	// slow takes half a second; slow_runs says whether one does.
+	"slow": func(*pluginv1.CallToolRequest, stream) (bool, error) {
+		slow.Add(1)
+		time.Sleep(time.Second / 2)
+		slow.Add(-1)
+		return false, nil
+	},
+	"slow_runs": func(_ *pluginv1.CallToolRequest, s stream) (bool, error) {
+		if slow.Load() == 0 {
+			return true, s.Send(result("no"))
+		}
+		return true, s.Send(result("yes"))
+	},
 	// hang heeds nothing.
 	"hang": func(*pluginv1.CallToolRequest, stream) (bool, error) { select {} },
 	// forever never comes to an end of its progress.
@@ -34,7 +51,6 @@ var acts = map[string]func(*pluginv1.CallToolRequest, stream) (done bool, err er
 		}
 	},
 	"progress": func(_ *pluginv1.CallToolRequest, s stream) (bool, error) {
-		fmt.Fprintln(os.Stderr, "progress begins")
 		for n := range 20_000 {
 			if err := s.Send(progress(n)); err != nil {
 				return true, err
