@@ -122,6 +122,12 @@ func TestChangedRulesHoldForTheNextCallOfAnOpenConnection(t *testing.T) {
 	if _, stderr, code := run(t, dir, "ledger", "verify"); code != 0 {
 		t.Errorf("ledger verify: exit %d: %s", code, stderr)
 	}
+	for _, command := range commandsOf(t, "../../docs/reload.md") {
+		stdout, stderr, code := run(t, dir, strings.Fields(command)[1:]...)
+		if code != 0 || !strings.Contains(stdout, "changed: instructions, rules") {
+			t.Errorf("%s: exit %d: %s%s", command, code, stdout, stderr)
+		}
+	}
 }
 
 func TestAdaptersComeChangeAndGoWhileAnotherServesWithoutAGap(t *testing.T) {

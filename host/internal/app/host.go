@@ -152,7 +152,7 @@ func (h *Host) API(serves string) *control.Service {
 		About: func() control.Host {
 			return control.Host{
 				Name: h.config.Name, Version: h.version, PID: os.Getpid(), Config: h.config.File,
-				Serves: serves, Started: h.started, Notes: h.notes(), Reload: h.reloaded(),
+				Serves: serves, Started: h.started, Notes: h.notes(), Reload: h.reloads.told(),
 			}
 		},
 	}

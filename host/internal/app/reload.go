@@ -31,13 +31,29 @@ const (
 
 // reloads is what became of the configuration since the start.
 type reloads struct {
-	mu      sync.Mutex
-	holds   *config.Config    // what holds now
-	rules   *rules.Transition // what judges now
-	sum     [sha256.Size]byte // of the file that was judged last
-	restart []string          // keys that wait for a restart
-	refused fault.List        // why the newest file does not hold; nil: it does
-	at      time.Time         // when the newest file was judged
+	// These belong to the one goroutine of followConfig.
+	holds *config.Config    // what holds now
+	rules *rules.Transition // what judges now
+	sum   [sha256.Size]byte // of the file that was judged last
+
+	mu     sync.Mutex
+	newest *control.Reload // nil: there was none
+}
+
+// tell says what became of the newest file.
+func (r *reloads) tell(refused fault.List, restart []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(refused) > 0 && r.newest != nil {
+		restart = r.newest.Restart // of the file that holds
+	}
+	r.newest = &control.Reload{At: time.Now(), Refused: refused, Restart: restart}
+}
+
+func (r *reloads) told() *control.Reload {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.newest
 }
 
 // followConfig reads the configuration again when its file changes or a signal
@@ -77,27 +93,25 @@ type judged struct {
 // reload takes a file over, or refuses it as a whole.
 func (h *Host) reload(ctx context.Context, why string, f *config.File, faults fault.List, told func(*config.Config)) {
 	began := time.Now()
-	h.reloads.mu.Lock()
-	defer h.reloads.mu.Unlock()
 	if why == byChange && f.Sum() == h.reloads.sum {
 		return // it was judged when the signal came
 	}
-	h.reloads.sum, h.reloads.at = f.Sum(), began
+	h.reloads.sum = f.Sum()
 	r, policy, err := h.judge(f, faults)
 	if err != nil {
 		list := asFaults(h.config.File, err)
-		h.reloads.refused = list
+		h.reloads.tell(list, nil)
 		for _, one := range list.Sorted() {
 			h.log.Error("configuration not reloaded, the one before serves on", "why", why, "fault", one.String())
 		}
 		h.record(ctx, began, ledger.Row{Outcome: ledger.Refused, Code: "config_refused", Detail: why + "; " + places(list)})
 		return
 	}
-	h.reloads.refused, h.reloads.restart, h.reloads.holds = nil, r.Restart, r.Config
-	h.reloads.rules = policy.rules
+	h.reloads.holds, h.reloads.rules = r.Config, policy.rules
 	h.executor.SetPolicy(policy.Policy)
 	h.reconciler.Want(reconcile.Wish{Adapters: adapters(r.Config), Dirs: directories(r.Config)})
 	told(r.Config)
+	h.reloads.tell(nil, r.Restart)
 	row := ledger.Row{
 		Outcome: ledger.OK, Detail: why + "; changed: " + listed(r.Changed),
 		Args: ledger.KeyedDigest(h.vault.key, tool.Digest(r.Config.Sum)),
@@ -197,21 +211,10 @@ func (h *Host) record(ctx context.Context, began time.Time, row ledger.Row) {
 	}
 }
 
-// reloaded is what became of the newest file, as the operator sees it; nil if
-// there was none since the start.
-func (h *Host) reloaded() *control.Reload {
-	h.reloads.mu.Lock()
-	defer h.reloads.mu.Unlock()
-	if h.reloads.at.IsZero() {
-		return nil
-	}
-	return &control.Reload{At: h.reloads.at, Refused: h.reloads.refused, Restart: h.reloads.restart}
-}
-
 // notes are what the operator is told beside the adapters.
 func (h *Host) notes() []string {
 	notes := h.reconciler.Notes()
-	if r := h.reloaded(); r != nil {
+	if r := h.reloads.told(); r != nil {
 		notes = append(notes, r.Notes()...)
 	}
 	return notes

@@ -76,14 +76,17 @@ func StateOf(path string) string {
 		abs = path
 	}
 	data, _ := readFile(abs)
+	return stateOf(data, filepath.Dir(abs))
+}
+
+func stateOf(data []byte, dir string) string {
 	var ignored report
 	root := read(data, &ignored)
 	if root == nil {
 		root = &node{kind: mapping}
 	}
 	cfg := &Config{}
-	dir := filepath.Dir(abs)
-	decoder{file: path, dir: dir}.decode(reflect.ValueOf(cfg).Elem(), root, loadContract().root, "", nil)
+	decoder{dir: dir}.decode(reflect.ValueOf(cfg).Elem(), root, loadContract().root, "", nil)
 	if cfg.State == "" { // it is no text
 		return Default(dir).State
 	}

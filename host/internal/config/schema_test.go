@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -389,8 +390,14 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("line %d of %d: %v", f.Line, lines, f)
 			}
 		}
+		if state := stateOf(data, dir); !filepath.IsAbs(state) || c != nil && state != c.State {
+			t.Fatalf("the state directory is %q", state)
+		}
 		if c == nil {
 			return
+		}
+		if r := c.Reload(c); len(r.Changed)+len(r.Restart) > 0 {
+			t.Fatalf("it differs from itself in %v, %v", r.Changed, r.Restart)
 		}
 		for i := range c.Adapters {
 			if _, err := json.Marshal(c.Adapters[i].Config); err != nil {
