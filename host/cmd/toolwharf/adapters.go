@@ -16,11 +16,11 @@ import (
 
 func (p *program) adapters() *cobra.Command {
 	c := &cobra.Command{
-		Use: "adapters", Short: "See the adapters, and restart them",
+		Use: "adapters", Short: "See the adapters and their logs, and restart them",
 		Long: "Adapters asks the running host of this configuration. Without one, `list` and `show` start them for the\n" +
 			"moment, and `restart` and `logs` have nothing to be about.",
 	}
-	c.AddCommand(p.adaptersList(), p.adaptersShow(), p.adaptersRestart())
+	c.AddCommand(p.adaptersList(), p.adaptersShow(), p.adaptersRestart(), p.adaptersLogs())
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"os/user"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	"github.com/toolwharf/toolwharf/host/internal/adapter/logbook"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/plugin"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/reconcile"
@@ -65,6 +67,7 @@ type Host struct {
 	tried      atomic.Bool // each adapter was, once
 	reconciler *reconcile.Reconciler
 	known      known
+	logbook    *logbook.Book
 
 	stop    context.CancelFunc // of the reconciler
 	stopped chan error
@@ -104,10 +107,13 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	}
 	h.known = newKnown(o.Config)
 	log := o.Log.Named("adapter")
+	h.logbook = logbook.New(log, &h.redactor)
 	h.reconciler = reconcile.New(reconcile.Config{
 		Wish: reconcile.Wish{Adapters: adapters(o.Config), Dirs: directories(o.Config)}, Dir: o.Config.Dir, DropIn: dropInLimits,
-		Secrets:  secret.System{Dir: o.Config.Dir},
-		Launcher: &plugin.Launcher{RunDir: runDir, MaxResult: MaxResult, Shelf: &pin.Shelf{Dir: runDir}, Log: log},
+		Secrets: secret.System{Dir: o.Config.Dir},
+		Launcher: &plugin.Launcher{
+			RunDir: runDir, MaxResult: MaxResult, Shelf: &pin.Shelf{Dir: runDir}, Logs: h.logbook, Redact: h.redactor.Text, Log: log,
+		},
 		Registry: h.registry, Pins: h.known.pins, Specs: h.known.specs, Key: h.vault.key, Tell: h.redactor.Set,
 		Pulse: pulse(), Log: log,
 	})
@@ -148,7 +154,7 @@ func (h *Host) API(serves string) *control.Service {
 	return &control.Service{
 		Catalogue: h.registry, Executor: h.executor,
 		Operator: operator(), Desk: &approval.Desk{Store: h.vault.store, Self: h.config.Approval.Self},
-		Moored: h.moored, Renew: h.reconciler.Restart,
+		Moored: h.moored, Renew: h.reconciler.Restart, Said: h.said,
 		About: func() control.Host {
 			return control.Host{
 				Name: h.config.Name, Version: h.version, PID: os.Getpid(), Config: h.config.File,
@@ -169,6 +175,17 @@ func (h *Host) moored() []control.Adapter {
 		})
 	}
 	return out
+}
+
+// said are the lines of an adapter's log.
+func (h *Host) said(ctx context.Context, adapter string, n int, follow bool) iter.Seq[control.LogLine] {
+	return func(yield func(control.LogLine) bool) {
+		for l := range h.logbook.Lines(ctx, adapter, n, follow) {
+			if !yield(control.LogLine{Time: l.Time, Level: l.Level.String(), Message: l.Message, Attributes: l.Attributes}) {
+				return
+			}
+		}
+	}
 }
 
 // localUser is the name of the user that this process runs as.

@@ -32,6 +32,7 @@ type instance struct {
 	conn    *grpc.ClientConn
 	about   adapter.About
 	log     hclog.Logger
+	redact  func(adapter, text string) string
 }
 
 var _ adapter.Instance = (*instance)(nil)
@@ -51,8 +52,8 @@ func (in *instance) Ended() error {
 	settled, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	in.process.Settled(settled)
-	if words := in.process.LastWords(); words != "" {
-		exit += "; its last words: " + words
+	if words := lastWords(in.process); words != "" {
+		exit += "; its last words: " + in.redact(in.name, words)
 	}
 	return errors.New(exit)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -58,7 +59,11 @@ type Launcher struct {
 	MaxResult int64
 	// Shelf has the copies of pinned programs.
 	Shelf *pin.Shelf
-	Log   hclog.Logger
+	// Logs take what plugins write to stderr; nil: nobody does.
+	Logs Logs
+	// Redact takes an adapter's secrets out of what is said of it; may be nil.
+	Redact func(adapter, text string) string
+	Log    hclog.Logger
 }
 
 var _ adapter.Launcher = (*Launcher)(nil)
@@ -66,6 +71,14 @@ var _ adapter.Launcher = (*Launcher)(nil)
 // Start launches d's program, configures it and returns the instance. On error
 // nothing of it is left.
 func (l *Launcher) Start(ctx context.Context, d *adapter.Desired) (adapter.Instance, error) {
+	in, err := l.start(ctx, d)
+	if e, ok := errors.AsType[*adapter.StartError](err); ok {
+		e.Reason = l.redacted(d.Name, e.Reason)
+	}
+	return in, err
+}
+
+func (l *Launcher) start(ctx context.Context, d *adapter.Desired) (adapter.Instance, error) {
 	timeout := d.Limits.StartTimeout
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -82,7 +95,7 @@ func (l *Launcher) Start(ctx context.Context, d *adapter.Desired) (adapter.Insta
 	}
 	in := &instance{
 		name: d.Name, process: proc, client: client, conn: conn,
-		log: l.Log.Named(d.Name),
+		log: l.Log.Named(d.Name), redact: l.redacted,
 	}
 	if err := in.prepare(ctx, d, l.MaxResult); err != nil {
 		end, done := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
@@ -129,7 +142,7 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string
 		StartTimeout:     d.Limits.StartTimeout,
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: l.RunDir},
 		Logger:           l.Log.Named(d.Name),
-		RunnerFunc: func(log hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
 			env, err := process.Environment(append(cmd.Env, handshake...), d.Env)
 			if err != nil {
 				_ = os.Remove(socketDir) // go-plugin removes it only once there is a runner
@@ -137,7 +150,7 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string
 			}
 			proc = process.New(process.Spec{Path: argv[0], Args: argv[1:], Env: env, Dir: d.Dir, SocketDir: socketDir})
 			close(started)
-			return launched{proc, log}, nil
+			return &quiet{proc, func(r io.Reader) { l.read(d.Name, r) }}, nil
 		},
 	}
 	config.GRPCDialOptions = dialOptions(func(ctx context.Context, _ string) (net.Conn, error) { return proc.Dial(ctx) })
@@ -279,7 +292,7 @@ func explain(ctx context.Context, proc *process.Process, err error) *adapter.Sta
 		if exit := proc.Exit(); proc.FirstLine() == "" && ctx.Err() == nil {
 			e.Reason += " (" + exit + ")"
 		}
-		if words := proc.LastWords(); words != "" {
+		if words := lastWords(proc); words != "" {
 			e.Reason += "; its last words: " + words
 		}
 	}

@@ -118,7 +118,7 @@ func (in *instance) rpcError(ctx context.Context, phase adapter.Phase, err error
 	if exit != "" {
 		reason = "the plugin ended (" + exit + ")"
 	}
-	if words := in.process.LastWords(); words != "" {
+	if words := lastWords(in.process); words != "" {
 		reason += "; its last words: " + words
 	}
 	return &adapter.StartError{Phase: phase, Reason: reason, Ended: exit != "", Err: err}

@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -27,6 +28,9 @@ type API interface {
 	// Restart puts a fresh instance in the place of what an adapter runs, at once.
 	// If that fails, the error says why, and what served before serves on.
 	Restart(ctx context.Context, name string) (*Adapter, error)
+	// Logs are the last n lines that an adapter wrote to stderr, and, if they are
+	// followed, those that come, until ctx ends. An error is the last.
+	Logs(ctx context.Context, name string, n int, follow bool) iter.Seq2[LogLine, error]
 	Tools(context.Context) ([]Tool, error)
 	// Call runs a tool as the operator.
 	Call(ctx context.Context, name string, args json.RawMessage, resume Keys) (*Answer, error)
@@ -119,6 +123,15 @@ type Adapter struct {
 	Retry   *time.Time `json:"retry,omitempty"`
 	Sandbox string     `json:"sandbox"`
 	Notes   []string   `json:"notes,omitempty"`
+}
+
+// LogLine is one line of an adapter's log.
+type LogLine struct {
+	Time    time.Time `json:"time"`
+	Level   string    `json:"level"`
+	Message string    `json:"message"`
+	// Attributes are an object.
+	Attributes json.RawMessage `json:"attributes,omitempty"`
 }
 
 // Tool is one tool as an operator sees it.

@@ -147,40 +147,50 @@ func about[T any](ctx context.Context, c *Client, name, what string, args json.R
 
 func ask[T any](ctx context.Context, c *Client, method, path string, body []byte) (T, error) {
 	var v T
-	r, err := http.NewRequestWithContext(ctx, method, "http://control"+path, bytes.NewReader(body))
+	resp, err := c.do(ctx, method, path, body)
 	if err != nil {
-		return v, fmt.Errorf("control request: %w", err)
+		return v, err
 	}
-	resp, err := c.http.Do(r)
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err == nil {
+		err = json.Unmarshal(raw, &v)
+	}
 	if err != nil {
 		return v, fmt.Errorf("host at %s: %w", c.path, err)
+	}
+	return v, nil
+}
+
+// do sends a request. An answer that is an error is returned as one.
+func (c *Client) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, "http://control"+path, bytes.NewReader(body)) //nolint:gosec // whatever it says, it goes to the socket
+	if err != nil {
+		return nil, fmt.Errorf("control request: %w", err)
+	}
+	resp, err := c.http.Do(r) //nolint:gosec // likewise
+	if err != nil {
+		return nil, fmt.Errorf("host at %s: %w", c.path, err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
 	}
 	defer func() { _ = resp.Body.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return v, fmt.Errorf("host at %s: %w", c.path, err)
+		return nil, fmt.Errorf("host at %s: %w", c.path, err)
 	}
-	switch resp.StatusCode {
-	case http.StatusOK:
-	case http.StatusNotFound:
-		var absent NotFoundError
-		if json.Unmarshal(raw, &absent) == nil && absent.What != "" {
-			return v, &absent
-		}
-		fallthrough
-	default:
-		var said struct {
-			Error string `json:"error"`
-		}
-		if json.Unmarshal(raw, &said) == nil && said.Error != "" {
-			return v, errors.New(said.Error)
-		}
-		return v, fmt.Errorf("host at %s: %s: %.256s", c.path, resp.Status, raw)
+	var absent NotFoundError
+	if resp.StatusCode == http.StatusNotFound && json.Unmarshal(raw, &absent) == nil && absent.What != "" {
+		return nil, &absent
 	}
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return v, fmt.Errorf("host at %s: %w", c.path, err)
+	var said struct {
+		Error string `json:"error"`
 	}
-	return v, nil
+	if json.Unmarshal(raw, &said) == nil && said.Error != "" {
+		return nil, errors.New(said.Error)
+	}
+	return nil, fmt.Errorf("host at %s: %s: %.256s", c.path, resp.Status, raw)
 }
 
 // arguments reads the body of a call.

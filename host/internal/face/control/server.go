@@ -45,9 +45,11 @@ func Listen(state string, api API, log hclog.Logger) (*Server, error) {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
 	s := &Server{listener: &own{listener, log}, path: path}
+	ending, end := context.WithCancel(context.Background())
 	s.http = &http.Server{
-		Handler: Handler(api), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		Handler: handler(api, ending), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 	}
+	s.http.RegisterOnShutdown(end)
 	return s, nil
 }
 
@@ -126,8 +128,12 @@ func (l *own) Accept() (net.Conn, error) {
 
 // Handler serves an API as HTTP. What is not found is 404 with a
 // NotFoundError as its body.
-func Handler(api API) http.Handler {
+func Handler(api API) http.Handler { return handler(api, context.Background()) }
+
+// handler also ends what would have no end once ending is done.
+func handler(api API, ending context.Context) http.Handler { //nolint:revive // it is not this function's context
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/adapters/{name}/logs", serveLogs(api, ending))
 	handle(mux, "GET /v1/host", func(r *http.Request) (any, error) { return api.Host(r.Context()) })
 	handle(mux, "GET /v1/adapters", func(r *http.Request) (any, error) { return api.Adapters(r.Context()) })
 	handle(mux, "POST /v1/adapters/{name}/restart", func(r *http.Request) (any, error) {
@@ -173,15 +179,22 @@ func handle(mux *http.ServeMux, pattern string, f func(*http.Request) (any, erro
 	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		v, err := f(r)
-		var absent *NotFoundError
-		switch {
-		case errors.As(err, &absent):
-			w.WriteHeader(http.StatusNotFound)
-			v = absent
-		case err != nil:
-			w.WriteHeader(http.StatusBadRequest)
-			v = map[string]string{"error": err.Error()}
+		if err != nil {
+			answerError(w, err)
+			return
 		}
 		_ = json.NewEncoder(w).Encode(v)
 	})
+}
+
+func answerError(w http.ResponseWriter, err error) {
+	body, status := any(map[string]string{"error": err.Error()}), http.StatusBadRequest
+	if absent, ok := errors.AsType[*NotFoundError](err); ok {
+		body, status = absent, http.StatusNotFound
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if err := json.NewEncoder(w).Encode(body); err != nil {
+		return // whoever asked is gone
+	}
 }

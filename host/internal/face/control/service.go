@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
@@ -34,7 +36,9 @@ type Service struct {
 	// Moored says which adapters there are.
 	Moored func() []Adapter
 	// Renew restarts an adapter.
-	Renew     func(ctx context.Context, name string) (found bool, err error)
+	Renew func(ctx context.Context, name string) (found bool, err error)
+	// Said are the lines of an adapter's log.
+	Said      func(ctx context.Context, name string, n int, follow bool) iter.Seq[LogLine]
 	Catalogue Catalogue
 	Executor  Executor
 	// Operator is who calls: the user at the other end of the socket.
@@ -68,6 +72,21 @@ func (s *Service) Restart(ctx context.Context, name string) (*Adapter, error) {
 		}
 	}
 	return nil, &NotFoundError{"adapter", name}
+}
+
+// Logs are the lines of an adapter's log.
+func (s *Service) Logs(ctx context.Context, name string, n int, follow bool) iter.Seq2[LogLine, error] {
+	return func(yield func(LogLine, error) bool) {
+		if !slices.ContainsFunc(s.Moored(), func(a Adapter) bool { return a.Name == name }) {
+			yield(LogLine{}, &NotFoundError{"adapter", name})
+			return
+		}
+		for l := range s.Said(ctx, name, n, follow) {
+			if !yield(l, nil) {
+				return
+			}
+		}
+	}
 }
 
 // Tools says which tools there are, sorted by name.
