@@ -42,7 +42,7 @@ func TestWhatAHookEditsIsWhatIsValidatedJudgedAndRun(t *testing.T) {
 }
 
 func TestAHookRefusesBeforeAndAfter(t *testing.T) {
-	no := tool.Errorf(tool.Denied, "secret_found", "no")
+	no := func() *tool.Error { return tool.Errorf(tool.Denied, "secret_found", "no") } // each call's own: it is written to
 	for name, c := range map[string]struct {
 		hook    watchman
 		outcome ledger.Outcome
@@ -50,8 +50,8 @@ func TestAHookRefusesBeforeAndAfter(t *testing.T) {
 		gate    string
 		sent    int
 	}{
-		"before": {watchman{gate: says("hook:scanner", tool.Refused("a secret", no), nil)}, ledger.Refused, tool.RanUnset, "hook:scanner", 0},
-		"after":  {watchman{gate: passes("hook:scanner"), apply: func(*tool.Result) error { return no }}, ledger.Failed, tool.RanYes, "", 1},
+		"before": {watchman{gate: says("hook:scanner", tool.Refused("a secret", no()), nil)}, ledger.Refused, tool.RanUnset, "hook:scanner", 0},
+		"after":  {watchman{gate: passes("hook:scanner"), apply: func(*tool.Result) error { return no() }}, ledger.Failed, tool.RanYes, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, setting{effects: tool.Additive})
