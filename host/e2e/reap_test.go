@@ -113,3 +113,33 @@ func TestTheHostServesOnWhenAGuardianIsKilled(t *testing.T) {
 		return nil
 	})
 }
+
+func TestTheSocketsOfAHostThatWasKilledAreSwept(t *testing.T) {
+	tmp, err := os.MkdirTemp("", "tw-") // t.TempDir is too long for a socket's path
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(tmp) })
+	t.Setenv("TMPDIR", tmp)
+	dir, plugins := workspace(t, "")
+	install(t, "hello", plugins)
+	h := serve(t, dir)
+	if err := h.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the host is gone", func() error { return gone(h.cmd.Process.Pid) })
+	left, err := filepath.Glob(filepath.Join(tmp, "toolwharf-*"))
+	if err != nil || len(left) != 1 {
+		t.Fatalf("%v is left, %v", left, err)
+	}
+	next := serve(t, dir)
+	eventually(t, "what is left is swept", func() error {
+		if _, err := os.Lstat(left[0]); err == nil {
+			return fmt.Errorf("%s is there", left[0])
+		}
+		return nil
+	})
+	if a := next.adapters()["hello"]; a.State != "ready" { // by control.sock, which was dead too
+		t.Errorf("it is %+v", a)
+	}
+}

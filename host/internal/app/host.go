@@ -59,7 +59,7 @@ type Host struct {
 	version    string
 	log        hclog.Logger
 	started    time.Time
-	runDir     string
+	runDir     *runDir
 	vault      *vault
 	registry   *registry.Registry
 	executor   *executor.Executor
@@ -112,7 +112,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		Wish: reconcile.Wish{Adapters: adapters(o.Config), Dirs: directories(o.Config)}, Dir: o.Config.Dir, DropIn: dropInLimits,
 		Secrets: secret.System{Dir: o.Config.Dir},
 		Launcher: &plugin.Launcher{
-			RunDir: runDir, MaxResult: MaxResult, Shelf: &pin.Shelf{Dir: runDir}, Logs: h.logbook, Redact: h.redactor.Text, Log: log,
+			RunDir: runDir.path, MaxResult: MaxResult, Shelf: &pin.Shelf{Dir: runDir.path}, Logs: h.logbook, Redact: h.redactor.Text, Log: log,
 		},
 		Registry: h.registry, Pins: h.known.pins, Specs: h.known.specs, Key: h.vault.key, Tell: h.redactor.Set,
 		Pulse: pulse(), Log: log,
@@ -146,7 +146,7 @@ func (h *Host) Close() error {
 		defer cancel()
 		errs = append(errs, h.vault.close(ctx))
 	}
-	return errors.Join(append(errs, pin.Remove(h.runDir))...)
+	return errors.Join(append(errs, h.runDir.remove())...)
 }
 
 // API is the host as its operator sees it. serves says how clients reach it.

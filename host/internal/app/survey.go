@@ -39,13 +39,13 @@ func survey(ctx context.Context, c *config.Config, lock *pin.Lock, log hclog.Log
 	if err != nil {
 		return nil, nil, fmt.Errorf("directory for sockets: %w", err)
 	}
-	defer func() { _ = pin.Remove(runDir) }()
+	defer func() { _ = runDir.remove() }()
 	seen := &witness{tools: map[string]pin.Tools{}}
 	r := reconcile.New(reconcile.Config{
 		Wish: reconcile.Wish{Adapters: adapters(c), Dirs: directories(c)}, Dir: c.Dir, DropIn: dropInLimits,
 		Secrets:  secret.System{Dir: c.Dir},
-		Launcher: &plugin.Launcher{RunDir: runDir, MaxResult: MaxResult, Shelf: &pin.Shelf{Dir: runDir}, Log: log},
-		Registry: registry.New(), Pins: pin.Fixed(lock), Specs: seen, Key: []byte(runDir), Log: log,
+		Launcher: &plugin.Launcher{RunDir: runDir.path, MaxResult: MaxResult, Shelf: &pin.Shelf{Dir: runDir.path}, Log: log},
+		Registry: registry.New(), Pins: pin.Fixed(lock), Specs: seen, Key: []byte(runDir.path), Log: log,
 	})
 	running, stop := context.WithCancel(ctx)
 	stopped := make(chan error, 1)

@@ -160,11 +160,14 @@ func copyFile(from io.Reader, to string, mode fs.FileMode) error {
 
 // Remove removes a directory and everything in it, what is read-only too.
 func Remove(dir string) error {
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700) //nolint:gosec // it is about to be removed
-		}
-		return nil
-	})
+	if root, err := os.OpenRoot(dir); err == nil {
+		defer func() { _ = root.Close() }()
+		_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, _ error) error {
+			if d != nil && d.IsDir() {
+				_ = root.Chmod(path, 0o700) // it is about to be removed
+			}
+			return nil
+		})
+	}
 	return os.RemoveAll(dir)
 }

@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -53,7 +52,7 @@ func Dial(state string) (*Client, error) {
 			}}}, nil
 		}
 		if dead {
-			_ = os.Remove(path)
+			sweep(path)
 		}
 	}
 	return nil, ErrNoHost

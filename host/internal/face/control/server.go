@@ -33,6 +33,11 @@ type Server struct {
 // another host holds it, control-<pid>.sock. The socket is 0600 and its
 // directory must be the host's own.
 func Listen(state string, api API, log hclog.Logger) (*Server, error) {
+	held, err := hold(state)
+	if err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	defer held.Release()
 	path := filepath.Join(state, socketName)
 	if served(path) {
 		path = filepath.Join(state, fmt.Sprintf("control-%d.sock", os.Getpid()))
@@ -95,8 +100,13 @@ func (s *Server) Serve() error {
 // Close ends it and removes the socket.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
-	_ = s.listener.Close() // Shutdown closes only what was served
-	_ = os.Remove(s.path)
+	_ = s.listener.Close()                                     // Shutdown closes only what was served
+	if held, late := hold(filepath.Dir(s.path)); late == nil { // else the next one sweeps it
+		if !served(s.path) { // by a host that has taken the place
+			_ = os.Remove(s.path)
+		}
+		held.Release()
+	}
 	if err != nil {
 		return fmt.Errorf("control socket: %w", err)
 	}

@@ -40,7 +40,9 @@ func files(t *testing.T, dir string) []string {
 	}
 	names := []string{}
 	for _, e := range entries {
-		names = append(names, e.Name())
+		if e.Name() != lockName {
+			names = append(names, e.Name())
+		}
 	}
 	slices.Sort(names)
 	return names

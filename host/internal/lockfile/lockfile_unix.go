@@ -1,0 +1,27 @@
+//go:build unix
+
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package lockfile
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const noFollow = unix.O_NOFOLLOW
+
+func try(f *os.File) error {
+	for {
+		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return ErrHeld
+		default:
+			return err
+		}
+	}
+}
