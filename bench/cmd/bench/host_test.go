@@ -34,6 +34,12 @@ func serveAsHost(args []string) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/readyz", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Mcp-Method") == "tools/list" {
+			adapters := bytes.Count(config, []byte("plugin: echo"))
+			tools := strings.TrimSuffix(strings.Repeat(`{"name":"x_count"},`, adapters), ",")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":{"tools":[%s]}}`, tools)
+			return
+		}
 		var req struct {
 			ID     int64
 			Params struct {
@@ -78,6 +84,9 @@ func TestTheHostAgainstTheStockServer(t *testing.T) {
 			code := run(t.Context(), []string{"-host", self, "-plugin-dir", plugins, "-rounds", "1", "-slice", "50ms", "-clients", "2"}, &out, &errs)
 			if code != tt.code || !strings.Contains(out.String(), tt.out) || !strings.Contains(errs.String(), tt.errs) {
 				t.Errorf("exit %d, stdout %q, stderr %q", code, &out, &errs)
+			}
+			if code == 0 && !strings.Contains(out.String(), "### Start and idle memory\n\n| adapters |") {
+				t.Errorf("nothing about the start in %q", &out)
 			}
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)

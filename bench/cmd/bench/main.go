@@ -33,6 +33,7 @@ import (
 	"github.com/toolwharf/toolwharf/bench/internal/report"
 	"github.com/toolwharf/toolwharf/bench/internal/rpc"
 	"github.com/toolwharf/toolwharf/bench/internal/server"
+	"github.com/toolwharf/toolwharf/bench/internal/startup"
 )
 
 func main() {
@@ -125,6 +126,12 @@ func (o *options) bench(ctx context.Context, stdout io.Writer) error {
 		results = append(results, r)
 	}
 	rep := report.New(o.duel.Rounds, o.duel.Slice, results)
+	if !o.self {
+		var err error
+		if rep.Startup, err = startup.Run(ctx, o.host, o.plugin(), o.duel.Rounds); err != nil {
+			return err
+		}
+	}
 	if o.json != "" {
 		if err := rep.WriteFile(o.json); err != nil {
 			return err
@@ -144,11 +151,13 @@ func (o *options) pairs() []duel.Pair {
 	host := duel.Contender{
 		Name: "toolwharf, isolated plugin", Tool: rpc.Echo(server.HostTool),
 		Start: func(ctx context.Context) (*server.Server, error) {
-			return server.StartHost(ctx, o.host, filepath.Join(o.pluginDir, executable("echo")))
+			return server.StartHost(ctx, o.host, o.plugin(), 1)
 		},
 	}
 	return []duel.Pair{{Name: "Echo of 16 bytes", Baseline: stock, Subject: host}}
 }
+
+func (o *options) plugin() string { return filepath.Join(o.pluginDir, executable("echo")) }
 
 func executable(name string) string {
 	if runtime.GOOS == "windows" {

@@ -59,6 +59,28 @@ func Measure(tree []Process) (u Usage, ok bool) {
 	return u, ok
 }
 
+// PSS is a process's proportional set size in bytes: of pages that it shares, its
+// share. 0: not to be had.
+func PSS(p Process) int64 {
+	if s, ok := read(p.PID); !ok || s.start != p.start {
+		return 0
+	}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", p.PID))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(b, []byte("\nPss:"))
+	f := bytes.Fields(rest)
+	if len(f) < 2 || string(f[1]) != "kB" {
+		return 0
+	}
+	kb, err := strconv.ParseInt(string(f[0]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kb << 10
+}
+
 // Alive returns those of the processes that still run; a zombie does not.
 func Alive(tree []Process) []Process {
 	var alive []Process

@@ -41,6 +41,9 @@ func TestTreeHasTheChildrenUntilTheyEnd(t *testing.T) {
 	if u, ok := Measure(tree[:1]); !ok || u.RSS == 0 {
 		t.Errorf("this process uses %+v, %v", u, ok)
 	}
+	if pss := PSS(tree[0]); pss <= 0 || pss > 1<<40 {
+		t.Errorf("this process has a PSS of %d", pss)
+	}
 	if got := Alive(tree[i : i+1]); len(got) != 1 {
 		t.Error("a running child is not alive")
 	}

@@ -11,5 +11,8 @@ func Tree(int) []Process { return nil }
 // Measure measures nothing here.
 func Measure([]Process) (Usage, bool) { return Usage{}, false }
 
+// PSS is not to be had here.
+func PSS(Process) int64 { return 0 }
+
 // Alive knows of no process here.
 func Alive([]Process) []Process { return nil }

@@ -14,17 +14,19 @@ import (
 
 	"github.com/toolwharf/toolwharf/bench/internal/duel"
 	"github.com/toolwharf/toolwharf/bench/internal/rpc"
+	"github.com/toolwharf/toolwharf/bench/internal/startup"
 )
 
 // Report is a whole run.
 type Report struct {
-	When     time.Time      `json:"when"`
-	Go       string         `json:"go"` // version, system, architecture
-	CPUs     int            `json:"cpus"`
-	Protocol string         `json:"protocol"`
-	Rounds   int            `json:"rounds"`
-	Slice    string         `json:"slice"`
-	Pairs    []*duel.Result `json:"pairs"`
+	When     time.Time        `json:"when"`
+	Go       string           `json:"go"` // version, system, architecture
+	CPUs     int              `json:"cpus"`
+	Protocol string           `json:"protocol"`
+	Rounds   int              `json:"rounds"`
+	Slice    string           `json:"slice"`
+	Pairs    []*duel.Result   `json:"pairs"`
+	Startup  []startup.Result `json:"startup,omitempty"`
 }
 
 // New is the report of a run on this machine.
@@ -54,8 +56,29 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		figures(&b, p)
 		ratios(&b, p)
 	}
+	starts(&b, r.Startup)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// starts are the figures of starting, and what they are made of by difference: an
+// adapter beside the host, and each further one beside the first.
+func starts(b *strings.Builder, all []startup.Result) {
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("\n### Start and idle memory\n\n")
+	b.WriteString("| adapters | start to first tools/list, ms | host PSS MB | adapters PSS MB |\n" +
+		"| ---: | ---: | ---: | ---: |\n")
+	const mb = 1 << 20
+	for _, s := range all {
+		fmt.Fprintf(b, "| %d | %.0f | %s | %s |\n", s.Adapters, s.Millis, known("%.1f", s.HostPSS/mb), known("%.1f", s.RestPSS/mb))
+	}
+	first, last := all[0], all[len(all)-1]
+	if more := last.Adapters - first.Adapters; more > 0 && last.RestPSS > 0 {
+		fmt.Fprintf(b, "\nEach further adapter of the same binary: %.1f MB.\n",
+			(last.HostPSS+last.RestPSS-first.HostPSS-first.RestPSS)/float64(more)/mb)
+	}
 }
 
 func figures(b *strings.Builder, p *duel.Result) {

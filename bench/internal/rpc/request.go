@@ -17,6 +17,9 @@ const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + Version + 
 	`"io.modelcontextprotocol/clientCapabilities":{},` +
 	`"io.modelcontextprotocol/clientInfo":{"name":"toolwharf-bench","version":"1"}}`
 
+// ListBody asks for the first page of tools.
+const ListBody = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{` + meta + `}}`
+
 // request is one HTTP request, taken apart around what differs from call to
 // call: the length of the body, the id and the arguments.
 type request struct {

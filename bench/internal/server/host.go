@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -21,8 +22,9 @@ const HostTool = "echo_echo"
 
 // StartHost starts the toolwharf binary with a configuration, a state directory
 // and a plugin directory of its own. The latter holds nothing but a copy of the
-// echo plugin, which needs no configuration and so becomes an adapter by itself.
-func StartHost(ctx context.Context, binary, plugin string) (*Server, error) {
+// echo plugin, of which there are so many adapters: the first is called as the
+// plugin is.
+func StartHost(ctx context.Context, binary, plugin string, adapters int) (*Server, error) {
 	// The host runs in a directory of its own.
 	binary, err := filepath.Abs(binary)
 	if err != nil {
@@ -37,7 +39,7 @@ func StartHost(ctx context.Context, binary, plugin string) (*Server, error) {
 		return nil, err
 	}
 	remove := func() error { return os.RemoveAll(dir) }
-	config, err := furnish(dir, plugin, address)
+	config, err := furnish(dir, plugin, address, adapters)
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}
@@ -57,7 +59,7 @@ func StartHost(ctx context.Context, binary, plugin string) (*Server, error) {
 
 // furnish puts plugin and configuration into dir and returns the path of the
 // latter.
-func furnish(dir, plugin, address string) (string, error) {
+func furnish(dir, plugin, address string, adapters int) (string, error) {
 	plugins := filepath.Join(dir, "plugins")
 	if err := os.Mkdir(plugins, 0o700); err != nil {
 		return "", err
@@ -68,8 +70,13 @@ func furnish(dir, plugin, address string) (string, error) {
 	// %q writes what YAML reads as a double-quoted scalar.
 	text := fmt.Sprintf("http: {listen: %q}\nstate: %q\nplugins: {dirs: [%q], builtin: false}\n",
 		address, filepath.Join(dir, "state"), plugins)
+	var b strings.Builder
+	b.WriteString(text + "adapters:\n  echo: {plugin: echo}\n")
+	for i := 2; i <= adapters; i++ {
+		fmt.Fprintf(&b, "  berth%d: {plugin: echo, prefix: berth%d.}\n", i, i)
+	}
 	config := filepath.Join(dir, "toolwharf.yaml")
-	return config, os.WriteFile(config, []byte(text), 0o600)
+	return config, os.WriteFile(config, []byte(b.String()), 0o600)
 }
 
 func copyExecutable(to, from string) error {
@@ -83,7 +90,10 @@ func copyExecutable(to, from string) error {
 		return err
 	}
 	_, err = io.Copy(dst, src)
-	return errors.Join(err, dst.Close())
+	// A host waits a moment with what was written just now: it may be half of it.
+	// Users' plugins have lain there for long.
+	old := time.Now().Add(-time.Hour)
+	return errors.Join(err, dst.Close(), os.Chtimes(to, old, old))
 }
 
 // freeAddress is an address that was free a moment ago. Nothing better is to be

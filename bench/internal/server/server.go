@@ -24,6 +24,7 @@ const (
 type Server struct {
 	Address string // host:port
 	Path    string // of its MCP endpoint
+	Started time.Time
 
 	process *os.Process
 	ended   chan struct{} // closed when the process has ended
@@ -33,7 +34,7 @@ type Server struct {
 
 // launch starts the command and watches it to its end.
 func launch(cmd *exec.Cmd) (*Server, error) {
-	s := &Server{ended: make(chan struct{}), log: &tail{}}
+	s := &Server{ended: make(chan struct{}), log: &tail{}, Started: time.Now()}
 	cmd.Stderr = s.log
 	if cmd.Stdout == nil {
 		cmd.Stdout = s.log
