@@ -76,6 +76,69 @@ type nested struct {
 	Depth int `json:"depth" default:"3"`
 }
 
+// widths are the numbers that Go has.
+type widths struct {
+	I   int
+	I8  int8
+	I16 int16
+	I32 int32
+	I64 int64 `min:"-9007199254740991" max:"9007199254740991"`
+	U   uint
+	U8  uint8
+	U16 uint16
+	U32 uint32
+	U64 uint64
+	F32 float32
+	F64 float64 `min:"-1e10" max:"0.125"`
+}
+
+// optional is what may be left out, and what may be null in a result.
+type optional struct {
+	Empty    string         `json:"empty,omitempty"`
+	Zero     time.Time      `json:"zero,omitzero"`
+	Pointer  *string        `json:"pointer"`
+	Both     *int           `json:"both,omitempty"`
+	Preset   *bool          `json:"preset" default:"false"`
+	Time     *time.Time     `json:"time"`
+	Wait     *time.Duration `json:"wait" min:"1s"`
+	Struct   *nested        `json:"struct"`
+	List     []*nested      `json:"list"`
+	Nullable map[string]*int
+	Chosen   *string `json:"chosen" enum:"a,b"`
+}
+
+// deep is one thing in another.
+type deep struct {
+	Lists  [][]int                       `json:"lists" min:"1"`
+	Array  [3]string                     `json:"array"`
+	Maps   map[string]map[string]float64 `json:"maps" max:"9"`
+	Struct struct {
+		Inner struct {
+			Wait time.Duration `json:"wait" default:"1s" jsonschema:"how long"`
+		} `json:"inner"`
+	} `json:"struct"`
+	Structs map[string][]nested `json:"structs" jsonschema:"by name"`
+	Waits   []time.Duration     `json:"waits"`
+	Bytes   [][]byte            `json:"bytes"`
+}
+
+type level int
+
+func (level) MarshalText() ([]byte, error) { return []byte("low"), nil }
+
+type point struct{ X, Y int }
+
+func (point) MarshalJSON() ([]byte, error) { return []byte("[0,0]"), nil }
+
+// marshaled marshals itself.
+type marshaled struct {
+	Level  level       `json:"level" jsonschema:"low or high"`
+	Levels []level     `json:"levels"`
+	Point  point       `json:"point"`
+	Addr   *netip.Addr `json:"addr"`
+	Number json.Number `json:"number" min:"1"`
+}
+
 type outer struct {
 	nested
 	Own string `json:"own"`
@@ -85,6 +148,7 @@ func TestSchemasAreInferredFromTypesAndTags(t *testing.T) {
 	for name, value := range map[string]any{
 		"plain": plain{}, "special": special{}, "tagged": tagged{}, "embedded": outer{}, "empty": struct{}{},
 		"map": map[string]int(nil), "raw": json.RawMessage(nil), "pointer": (*nested)(nil),
+		"numbers": widths{}, "optional": optional{}, "deep": deep{}, "marshaled": marshaled{},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in, err := Input(reflect.TypeOf(value), testKnown())

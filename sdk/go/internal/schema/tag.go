@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"math/big"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,6 +39,9 @@ func (b *builder) applyTags(f field, s *jsonschema.Schema, inner *shape, where s
 				continue
 			}
 			target.Enum = append(target.Enum, v)
+		}
+		if slices.Contains(target.Types, "null") {
+			target.Enum = append(target.Enum, nil)
 		}
 	}
 	inner = b.applyBounds(f, t, s, inner, where)
@@ -73,6 +78,9 @@ func (b *builder) applyBounds(f field, t reflect.Type, s *jsonschema.Schema, inn
 	return inner
 }
 
+// number10 is a decimal number whose exponent is none that is worked out for ever.
+var number10 = regexp.MustCompile(`^[+-]?[0-9]{0,64}(\.[0-9]{0,64})?([eE][+-]?[0-9]{1,3})?$`)
+
 // bound sets the bound that suits the type of s.
 func bound(s *jsonschema.Schema, isMin bool, text string) error {
 	kind := s.Type
@@ -88,7 +96,10 @@ func bound(s *jsonschema.Schema, isMin bool, text string) error {
 	var length **int
 	switch kind {
 	case "integer", "number":
-		r, ok := new(big.Rat).SetString(text)
+		r, ok := new(big.Rat), number10.MatchString(text)
+		if ok {
+			r, ok = r.SetString(text)
+		}
 		if !ok {
 			return fmt.Errorf("%q is not a number", text)
 		}
