@@ -7,7 +7,7 @@
 
 MODULES  := $(shell awk '$$1 ~ /^\.\// {print substr($$1, 3)}' go.work)
 PLUGINS  := $(notdir $(patsubst %/go.mod,%,$(wildcard plugins/*/go.mod)))
-EXAMPLES := echo hello scanner
+EXAMPLES := echo hello scanner tides
 CROSS    := host sdk/go $(PLUGINS:%=plugins/%)
 
 # grpcnotrace leaves out golang.org/x/net/trace, which nobody looks at, and all that it

@@ -3,9 +3,9 @@
 
 // Package toolwharf is for writing Toolwharf plugins in Go.
 //
-// A plugin is a program that offers tools to agents. A Toolwharf host starts
-// it, hands it its configuration and calls its tools; who may call what, who
-// has to approve it and the record that it happened are the host's business.
+// A plugin is a program that offers tools, resources and prompts to agents. A
+// Toolwharf host starts it, hands it its configuration and calls it; who may call
+// what, who has to approve it and the record that it happened are the host's business.
 // The whole of a small plugin:
 //
 //	func main() {
@@ -28,7 +28,8 @@
 // opens its state: a pool of connections, a client, an index. Tools are then
 // methods of that state, added by [AddTool]. When the host configures a running
 // plugin anew, new calls see the new state at once; the old one is closed, if it
-// is an [io.Closer], when the last call that uses it has returned.
+// is an [io.Closer], when the last call that uses it has returned. A state that is a
+// [HealthChecker] says whether it can still serve.
 //
 // # Schemas
 //
@@ -77,9 +78,35 @@
 // [Request] asks for what is no form, [ClientCan] says who can be asked, [Asks] has
 // the questions judged when the plugin starts.
 //
-// # By hand
+// # Resources, prompts and completion
+//
+// [AddResource] adds a resource with a fixed URI, [AddTemplate] a family of them with
+// the variables of an RFC 6570 template as a struct, [AddPrompt] a prompt with its
+// arguments as one. Their handlers return text, bytes, or whatever says more. A
+// resource that is [Subscribable] tells of its changes by [Catalog.ResourceUpdated].
+// [Complete] proposes values while somebody types.
+//
+// # A catalogue that changes
+//
+// [CatalogOf] is what the plugin offers under one configuration. [Catalog.Change] adds
+// to it and takes away: while the state is being opened, so that a configuration can
+// bring its own tools, or at any time later. [Offers] names the features that only such
+// a change brings.
+//
+// # Hooks
+//
+// [AddBeforeTool] and [AddAfterTool] judge and edit the calls of other adapters' tools,
+// where the operator lets them. They fail closed.
+//
+// # Connections
+//
+// [Dialer] opens them through the host where a sandbox leaves no other way.
+//
+// # By hand and in tests
 //
 // Started without a host, a plugin says what it is. `describe` prints what a host
-// would learn of it and `call TOOL JSON` runs one tool; where that asks, `--answers`
-// and `--state` go on. See `--help`.
+// would learn of it; `call TOOL JSON`, `read URI` and `prompt NAME JSON` run one thing;
+// where that asks, `--answers` and `--state` go on. `serve-standalone PATH` serves the
+// protocol on a unix socket. See `--help`. The package plugintest tries a plugin in a
+// test as a host would.
 package toolwharf
