@@ -76,6 +76,7 @@ func (p *program) write(c *cobra.Command, project *scaffold.Project) error {
 		"  make build          # bin/%[5]s\n"+
 		"  make test conformance\n"+
 		"  bin/%[5]s call greet '{\"name\": \"Ada\"}'\n"+
+		"  toolwharf dev .     # serves it while you write\n"+
 		"and copy bin/%[5]s into a directory under plugins.dirs of a toolwharf.yaml: it serves at once.\n",
 		project.Dir, len(files), project.SDK, tidy, project.Name)
 	return err
