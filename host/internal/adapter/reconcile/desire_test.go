@@ -5,12 +5,14 @@ package reconcile
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/catalog"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 func TestAConfiguredAdapterIsItsPluginWithItsSecretsFilledIn(t *testing.T) {
@@ -173,5 +175,43 @@ func TestWhatIsDesiredAndWhatHasToWait(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// pins name one plugin.
+type pins struct{ fault error }
+
+func (p *pins) Fault() error { return p.fault }
+
+func (p *pins) Program(plugin string, folder bool) (hash tool.Digest, refused string) {
+	if plugin != "sql" || folder {
+		return tool.Digest{}, "not pinned: " + plugin
+	}
+	return tool.DigestOf([]byte("sql")), ""
+}
+
+func TestOnlyWhatIsPinnedIsDesired(t *testing.T) {
+	f := newFixture([]Adapter{
+		{Name: "orders", Plugin: "sql", Prefix: "orders_", Config: map[string]any{}},
+		{Name: "shop", Plugin: "rest", Prefix: "shop_", Config: map[string]any{"token": "${UNSET}"}},
+	})
+	f.config.Pins = &pins{}
+	c := contents("echo", "rest", "sql")
+	desired, waiting, missing, notes := f.desire(c)
+	if len(desired) != 1 || desired["orders"].Program.Pin != tool.DigestOf([]byte("sql")) || len(notes) != 0 || missing {
+		t.Errorf("desired %v, missing %v, notes %q", desired, missing, notes)
+	}
+	want := map[string]waitingFor{"shop": {"rest", "not pinned: rest"}, "echo": {"echo", "not pinned: echo"}}
+	for name, w := range want {
+		if waiting[name] == nil || *waiting[name] != w {
+			t.Errorf("%s waits for %v", name, waiting[name])
+		}
+	}
+	for i := range c.Plugins {
+		c.Plugins[i].Command = []string{"run"}
+	}
+	f.config.Pins = &pins{fault: errors.New("damaged")}
+	if desired, _, _, notes = f.desire(c); len(desired) != 0 || len(notes) != 1 || notes[0] != "the lock does not count: damaged" {
+		t.Errorf("desired %v, notes %q", desired, notes)
 	}
 }
