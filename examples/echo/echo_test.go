@@ -82,8 +82,8 @@ func TestResourcesAndPromptsByHand(t *testing.T) {
 		{[]string{"read", "echo://pixel"}, 0, "[echo://pixel image/png, 70 bytes]\n", ""},
 		{[]string{"read", "echo://notes"}, 0, "{\"notes\":[]}\n", ""},
 		{[]string{"read", "echo://repeat/a%2Fb?times=1"}, 0, "a/b\n\n", ""},
-		{[]string{"read", "echo://notes/1"}, 1, "", "tool_error/resource_not_found: there is no resource echo://notes/1\n"},
-		{[]string{"read", "echo://notes/one"}, 1, "", "tool_error/resource_not_found: there is no resource echo://notes/one\n"},
+		{[]string{"read", "echo://notes/1"}, 1, "", "args_invalid/resource_not_found: there is no resource echo://notes/1\n"},
+		{[]string{"read", "echo://notes/one"}, 1, "", "args_invalid/resource_not_found: there is no resource echo://notes/one\n"},
 		{[]string{"prompt", "greet", `{"name":"Ada"}`}, 0, "user:\nWrite a warm greeting for Ada.\n", ""},
 		{[]string{"prompt", "greet"}, 1, "", "args_invalid/invalid_args: name: must be given\n"},
 		{

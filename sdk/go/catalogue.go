@@ -11,6 +11,9 @@ import (
 	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
 )
 
+// maxTemplates is how many families of resources hosts take.
+const maxTemplates = 100
+
 // catalogue is everything that a plugin offers at one moment. It is not changed
 // once it is published; a change is made to a copy.
 type catalogue struct {
@@ -55,8 +58,21 @@ func (c *catalogue) features() map[Feature]bool {
 
 // within says whether the host takes as much as there is.
 func (c *catalogue) within(l Limits) error {
-	if l.MaxTools > 0 && len(c.tools) > l.MaxTools {
-		return fmt.Errorf("%d tools are more than the %d that the host takes", len(c.tools), l.MaxTools)
+	if l.MaxTools <= 0 {
+		return nil
+	}
+	for _, kind := range []struct {
+		name    string
+		n, most int
+	}{
+		{"tools", len(c.tools), l.MaxTools},
+		{"resources", len(c.resources), l.MaxTools},
+		{"resource templates", len(c.templates), min(maxTemplates, l.MaxTools)},
+		{"prompts", len(c.prompts), l.MaxTools},
+	} {
+		if kind.n > kind.most {
+			return fmt.Errorf("%d %s are more than the %d that the host takes", kind.n, kind.name, kind.most)
+		}
 	}
 	return nil
 }

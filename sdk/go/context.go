@@ -58,7 +58,8 @@ type Limits struct {
 	MaxInFlight int
 	// CallTimeout is the longest deadline that a call will have.
 	CallTimeout time.Duration
-	// MaxTools is how many tools the catalogue may hold.
+	// MaxTools is how many tools, resources and prompts the catalogue may hold, of
+	// each.
 	MaxTools int
 }
 

@@ -205,10 +205,10 @@ func TestResourcesAreRead(t *testing.T) {
 		}
 	}
 	for uri, want := range map[string]string{
-		"quay://berths/10":           "tool_error (resource_not_found): there is no resource quay://berths/10",
-		"quay://berths/0":            "tool_error (resource_not_found): there is no resource quay://berths/0",
-		"quay://berths/7?side=above": "tool_error (resource_not_found): there is no resource quay://berths/7?side=above",
-		"other:":                     "tool_error (resource_not_found): there is no resource other:",
+		"quay://berths/10":           "args_invalid (resource_not_found): there is no resource quay://berths/10",
+		"quay://berths/0":            "args_invalid (resource_not_found): there is no resource quay://berths/0",
+		"quay://berths/7?side=above": "args_invalid (resource_not_found): there is no resource quay://berths/7?side=above",
+		"other:":                     "args_invalid (resource_not_found): there is no resource other:",
 		"quay://neither":             "tool_failed (internal): the handler returned neither contents nor an error",
 		"quay://wrong":               "tool_failed (resource_uri): has no scheme: an absolute URI begins like \"name:\"",
 		"quay://panic":               "tool_failed (panic): panic: boom",
@@ -283,12 +283,12 @@ func TestValuesAreCompleted(t *testing.T) {
 func TestAConfigurationBringsItsOwnTools(t *testing.T) {
 	gone := make(chan struct{})
 	h := plugintest.Start(t, quayPlugin(gone, toolwharf.Offers(toolwharf.FeatureTools)),
-		plugintest.Config(map[string]any{"tools": []string{"load", "stow"}}), plugintest.Limits(toolwharf.Limits{MaxTools: 2}))
+		plugintest.Config(map[string]any{"tools": []string{"load", "stow"}}), plugintest.Limits(toolwharf.Limits{MaxTools: 12}))
 	if got := h.Call("stow", nil); got.Text() != "northstow" {
 		t.Error(got)
 	}
-	if got := h.Configure(map[string]any{"tools": []string{"x y", "a", "b", "c"}}).Errors(); len(got) != 2 ||
-		!strings.Contains(got[0], `tool "x y": the name`) || !strings.Contains(got[1], "4 tools are more than the 2") {
+	if got := h.Configure(map[string]any{"tools": []string{"x y", "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}}).Errors(); len(got) != 2 ||
+		!strings.Contains(got[0], `tool "x y": the name`) || !strings.Contains(got[1], "13 tools are more than the 12") {
 		t.Errorf("got %q", got)
 	}
 	if got := h.Call("load", nil); got.Text() != "northload" {

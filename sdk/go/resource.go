@@ -44,10 +44,10 @@ type Contents struct {
 }
 
 // ResourceNotFound says that there is no resource of that URI, or that this caller
-// may not know of one. Its code is "resource_not_found", from which the host makes
-// the protocol's own error.
+// may not know of one. Its kind is KindArgsInvalid and its code "resource_not_found":
+// to clients it is MCP's own error for this, "invalid params" (MCP 2026-07-28).
 func ResourceNotFound(uri string) *Error {
-	return NotFound("resource_not_found", "there is no resource "+uri)
+	return Invalid("resource_not_found", "there is no resource "+uri)
 }
 
 // AddResource adds a resource with a fixed absolute URI and a short name; method
