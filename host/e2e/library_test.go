@@ -4,7 +4,9 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -49,7 +52,7 @@ func TestResourcesPromptsAndCompletionsOfAPluginReachItsClients(t *testing.T) {
 				"echo://nothing":    `unknown resource "echo://nothing"`,
 				"echo://notes/{x}":  "unknown resource",
 				"echo://notes/9":    "echo://notes/9",
-				"echo://big/5":      "is not allowed here",
+				"echo://big/5":      "unknown resource",
 				"file:///etc/hosts": "unknown resource",
 			} {
 				if got, err := read(uri); err == nil || !strings.Contains(err.Error(), want) {
@@ -60,7 +63,7 @@ func TestResourcesPromptsAndCompletionsOfAPluginReachItsClients(t *testing.T) {
 			if err != nil || greeting.Messages[0].Content.(*mcp.TextContent).Text != "Write a warm greeting for Ann." {
 				t.Errorf("%+v, %v", greeting, err)
 			}
-			for name, want := range map[string]string{"echo_greet": "name", "echo_converse": "is not allowed here", "greet": `unknown prompt "greet"`} {
+			for name, want := range map[string]string{"echo_greet": "name", "echo_converse": `unknown prompt "echo_converse"`, "greet": `unknown prompt "greet"`} {
 				if p, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: name}); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%s: %+v, %v", name, p, err)
 				}
@@ -144,4 +147,56 @@ hooks:
 		}
 		return nil
 	})
+}
+
+func TestAClientHearsOfAResourceThatChangesAlsoAfterACrash(t *testing.T) {
+	dir, plugins := workspace(t, "rules: [{allow: [echo_write_note]}]\n")
+	install(t, "echo", plugins)
+	h := serve(t, dir)
+	heard := make(chan string, 99)
+	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, &mcp.ClientOptions{
+		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { heard <- r.Params.URI },
+	})
+	s, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: h.url}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if err := s.Subscribe(t.Context(), &mcp.SubscribeParams{URI: "echo://notes"}); err != nil {
+		t.Fatal(err)
+	}
+	// A subscription reaches the plugin a moment after it was granted, so notes
+	// are written until one is heard of.
+	changes := func() {
+		t.Helper()
+		eventually(t, "the change is heard of", func() error {
+			r, err := h.connect("2026-07-28", nil).CallTool(t.Context(), &mcp.CallToolParams{Name: "echo_write_note", Arguments: map[string]any{"text": "x"}})
+			if err != nil || r.IsError {
+				return fmt.Errorf("%+v, %w", r, err)
+			}
+			select {
+			case uri := <-heard:
+				if uri != "echo://notes" {
+					t.Errorf("heard of %s", uri)
+				}
+				return nil
+			case <-time.After(200 * time.Millisecond):
+				return errors.New("not yet")
+			}
+		})
+	}
+	changes()
+	if err := syscall.Kill(h.adapters()["echo"].PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it runs again", func() error {
+		if a := h.adapters()["echo"]; a.State != "ready" || a.PID == 0 {
+			return errors.New(a.State)
+		}
+		return nil
+	})
+	for len(heard) > 0 { // of before
+		<-heard
+	}
+	changes()
 }

@@ -34,7 +34,7 @@ func outcomes() []string {
 func ops() []string {
 	return []string{
 		string(tool.OpTool), string(tool.OpResource), string(tool.OpPrompt), string(tool.OpCompletion),
-		string(ledger.OpDecision), string(ledger.OpReload),
+		string(ledger.OpDecision), string(ledger.OpReload), string(ledger.OpSubscription),
 	}
 }
 

@@ -130,6 +130,9 @@ type Instance interface {
 	// each change, until ctx or the instance ends. A second value that is not
 	// nil ends it.
 	Catalogs(ctx context.Context) iter.Seq2[Catalog, error]
+	// Heed says of which resources it is to tell when their content changes:
+	// these and no others.
+	Heed(ctx context.Context, uris []string)
 	// Health asks whether it can still serve.
 	Health(ctx context.Context) error
 	// Drain ends it: gracefully until ctx ends, then by force. It returns

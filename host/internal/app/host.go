@@ -112,7 +112,8 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		Wish: reconcile.Wish{Adapters: adapters(o.Config), Dirs: directories(o.Config)}, Dir: o.Config.Dir, DropIn: dropInLimits,
 		Secrets: secret.System{Dir: o.Config.Dir},
 		Launcher: &plugin.Launcher{
-			RunDir: runDir.path, MaxResult: MaxResult, Shelf: &pin.Shelf{Dir: runDir.path}, Logs: h.logbook, Redact: h.redactor.Text, Log: log,
+			RunDir: runDir.path, MaxResult: MaxResult, Shelf: &pin.Shelf{Dir: runDir.path}, Logs: h.logbook, Redact: h.redactor.Text,
+			Updated: h.registry.Updated, Log: log,
 		},
 		Registry: h.registry, Pins: h.known.pins, Specs: h.known.specs, Key: h.vault.key, Tell: h.redactor.Set,
 		Pulse: pulse(), Log: log,

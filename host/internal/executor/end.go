@@ -41,7 +41,7 @@ func (x *Executor) end(ctx context.Context, c *tool.Case, row ledger.Row, out to
 	describe(&row, out, err)
 	if x.Redactor != nil {
 		row.Detail = x.Redactor.Text(row.Adapter, row.Detail)
-		if c.Op == tool.OpResource { // a URI is the caller's word
+		if c.Op == tool.OpResource { // also of a subscription: a URI is the caller's word
 			row.Tool = x.Redactor.Text(row.Adapter, row.Tool)
 		}
 	}

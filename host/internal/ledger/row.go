@@ -42,6 +42,10 @@ const OpDecision tool.Op = "decision"
 // own, its Args a keyed digest of the file that was taken.
 const OpReload tool.Op = "reload"
 
+// OpSubscription is the Op of a row that tells of a subscription to a resource: OK
+// if it was granted, Refused if not. Nothing is sent.
+const OpSubscription tool.Op = "subscription"
+
 // PrefixReload begins the ids of reloads.
 const PrefixReload = "reload_"
 

@@ -79,9 +79,13 @@ func (r *Run) add(row *Row) {
 	if row.Ended.After(r.Last) {
 		r.Last = row.Ended
 	}
-	if row.Op == OpDecision {
+	switch row.Op {
+	case OpDecision:
 		r.Decisions++
 		return
+	case OpSubscription: // no call
+		return
+	default:
 	}
 	r.Calls[row.Outcome]++
 	r.Principal = row.Principal

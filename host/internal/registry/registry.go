@@ -93,11 +93,12 @@ type Registry struct {
 	mu      sync.Mutex // serialises changes
 	current atomic.Pointer[Snapshot]
 	changed atomic.Pointer[chan struct{}] // closed at the next change
+	news    *news
 }
 
 // New returns an empty registry.
 func New() *Registry {
-	r := &Registry{}
+	r := &Registry{news: newNews()}
 	r.current.Store(&Snapshot{byName: map[string]slot{}, moored: map[string]mooring{}})
 	next := make(chan struct{})
 	r.changed.Store(&next)

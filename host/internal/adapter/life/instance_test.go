@@ -26,10 +26,24 @@ type instance struct {
 	run     func(context.Context, *tool.Attempt) (tool.Outcome, error)
 	ended   error
 	drained int
-	opened  int   // streams of catalogues
-	asked   int   // for its health
-	illness error // what it answers; errHangs: nothing
-	slow    bool  // to end: only when the context of Drain does
+	opened  int      // streams of catalogues
+	asked   int      // for its health
+	illness error    // what it answers; errHangs: nothing
+	slow    bool     // to end: only when the context of Drain does
+	heeded  []string // of Heed
+}
+
+// Heed keeps what it is told.
+func (i *instance) Heed(_ context.Context, uris []string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.heeded = uris
+}
+
+func (i *instance) heeds() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.heeded
 }
 
 var _ adapter.Instance = (*instance)(nil)

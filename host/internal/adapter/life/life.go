@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 // Registry is where what an adapter has is offered.
 type Registry interface {
 	Snapshot() *registry.Snapshot
+	Wanted(ctx context.Context, adapter string) iter.Seq[[]string]
 	Replace(adapter string, runner tool.Runner, offers []*registry.Offer) (<-chan struct{}, error)
 }
 

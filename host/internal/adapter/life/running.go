@@ -70,9 +70,10 @@ func (r *running) ended() bool {
 type started struct {
 	*running
 
-	catalog adapter.Catalog
-	began   time.Time
-	err     error
+	catalog  adapter.Catalog
+	watching context.Context //nolint:containedctx // ends with the watch of the instance
+	began    time.Time
+	err      error
 }
 
 // start launches and configures what is wanted, and waits for its first
@@ -100,6 +101,7 @@ func (l *Life) start(w wanted) (s started) {
 		return s
 	}
 	go s.beat(watch, l.config.Pulse)
+	s.watching = watch
 	return s
 }
 
@@ -109,6 +111,7 @@ func (l *Life) succeed(s started, old *running) error {
 		l.discard(s.running)
 		return err
 	}
+	go s.heed(s.watching)
 	l.config.Log.Info("adapter is ready", "adapter", l.config.Name, "plugin", s.desired.Program.Plugin,
 		"pid", s.instance.About().PID, "offers", len(s.specs), "took", time.Since(s.began).Round(time.Millisecond))
 	if old != nil {
@@ -158,6 +161,14 @@ func (r *running) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// heed tells the instance of which resources somebody wants to hear, until ctx
+// ends.
+func (r *running) heed(ctx context.Context) {
+	for uris := range r.life.config.Registry.Wanted(ctx, r.life.config.Name) {
+		r.instance.Heed(ctx, uris)
 	}
 }
 

@@ -33,6 +33,11 @@ type instance struct {
 	about   adapter.About
 	log     hclog.Logger
 	redact  func(adapter, text string) string
+	// updated is Launcher.Updated.
+	updated func(adapter, uri string)
+	// subscribes: the plugin tells of resources by request.
+	subscribes bool
+	heeded     map[string]bool // of Heed, which is called from one goroutine
 }
 
 var _ adapter.Instance = (*instance)(nil)
@@ -121,6 +126,10 @@ func (in *instance) Catalogs(ctx context.Context) iter.Seq2[adapter.Catalog, err
 				}
 			case *pluginv1.WatchResponse_Note:
 				in.note(e.Note, notes)
+			case *pluginv1.WatchResponse_ResourceUpdated:
+				if in.updated != nil {
+					in.updated(in.name, e.ResourceUpdated.GetUri())
+				}
 			default: // an event of a later version, or of a feature that is not used
 			}
 		}

@@ -57,6 +57,9 @@ type Launcher struct {
 	RunDir string
 	// MaxResult is what plugins are told of the largest result, in bytes.
 	MaxResult int64
+	// Updated hears of each resource whose content has changed; nil: nobody
+	// does. It must not block.
+	Updated func(adapter, uri string)
 	// Shelf has the copies of pinned programs.
 	Shelf *pin.Shelf
 	// Logs take what plugins write to stderr; nil: nobody does.
@@ -95,7 +98,7 @@ func (l *Launcher) start(ctx context.Context, d *adapter.Desired) (adapter.Insta
 	}
 	in := &instance{
 		name: d.Name, process: proc, client: client, conn: conn,
-		log: l.Log.Named(d.Name), redact: l.redacted,
+		log: l.Log.Named(d.Name), redact: l.redacted, updated: l.Updated,
 	}
 	if err := in.prepare(ctx, d, l.MaxResult); err != nil {
 		end, done := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ func (in *instance) prepare(ctx context.Context, d *adapter.Desired, maxResult i
 	in.about = adapter.About{
 		Version: bounded(described.GetVersion()), Title: bounded(described.GetTitle()), PID: in.process.PID(),
 	}
+	in.subscribes, in.heeded = slices.Contains(described.GetFeatures(), featureSubscriptions), map[string]bool{}
 	config, err := checkConfig(described.GetConfigSchema(), d)
 	if err != nil {
 		return err

@@ -73,6 +73,8 @@ type instance struct {
 	once     sync.Once
 }
 
+func (*instance) Heed(context.Context, []string) {}
+
 func (i *instance) Run(context.Context, *tool.Attempt) (tool.Outcome, error) {
 	return &tool.Result{}, nil
 }

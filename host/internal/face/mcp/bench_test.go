@@ -59,6 +59,8 @@ func newEchoing(b *testing.B, tools int) (face, bare http.Handler) {
 		&mcpsdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, PropagateRequestCancellation: true})
 }
 
+func (echoing) Subscribe(context.Context, *tool.Call) error { return nil }
+
 // through measures one request.
 func through(b *testing.B, h http.Handler, era, body string) {
 	b.Helper()

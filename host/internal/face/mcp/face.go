@@ -24,6 +24,10 @@ import (
 type Registry interface {
 	Snapshot() *registry.Snapshot
 	Changes(context.Context) iter.Seq[*registry.Snapshot]
+	// Subscribe says that somebody wants to hear of a resource, Updates yields
+	// the URIs of those that have changed.
+	Subscribe(uri string) (release func())
+	Updates(context.Context) iter.Seq[[]string]
 }
 
 // Executor runs calls. An error is an *executor.UnknownError,
@@ -33,6 +37,8 @@ type Executor interface {
 	// Reject records a call whose arguments are not JSON and returns what the
 	// client is to be told.
 	Reject(context.Context, *tool.Call, *tool.Error) error
+	// Subscribe judges whether a caller may hear of a resource's changes.
+	Subscribe(context.Context, *tool.Call) error
 }
 
 // Defaults of Config.
@@ -139,6 +145,7 @@ func New(c Config) *Face {
 	m.update() // so that headers are held against it from the first request on
 	f.tasks.Go(func() { m.follow(f.open) })
 	f.tasks.Go(func() { m.check(f.open, f.recheck) })
+	f.tasks.Go(func() { f.tellNews(f.open) })
 	return f
 }
 
@@ -167,12 +174,15 @@ func (f *Face) newServer(self *mcpsdk.Implementation) *mcpsdk.Server {
 			Logger: sdkLog(f.log),
 			Capabilities: &mcpsdk.ServerCapabilities{
 				Tools:       &mcpsdk.ToolCapabilities{ListChanged: true},
-				Resources:   &mcpsdk.ResourceCapabilities{ListChanged: true},
+				Resources:   &mcpsdk.ResourceCapabilities{ListChanged: true, Subscribe: true},
 				Prompts:     &mcpsdk.PromptCapabilities{ListChanged: true},
 				Completions: &mcpsdk.CompletionCapabilities{},
 				Logging:     &mcpsdk.LoggingCapabilities{},
 			},
 			SetCacheable: cacheable,
+			// Judged before they arrive here; without them the SDK has none.
+			SubscribeHandler:   func(context.Context, *mcpsdk.SubscribeRequest) error { return nil },
+			UnsubscribeHandler: func(context.Context, *mcpsdk.UnsubscribeRequest) error { return nil },
 		},
 	)
 	s.AddReceivingMiddleware(f.receive)

@@ -130,6 +130,13 @@ func (h *host) Reject(_ context.Context, _ *tool.Call, err *tool.Error) error {
 	return err
 }
 
+func (h *host) Subscribe(_ context.Context, c *tool.Call) error {
+	if _, ok := h.registry.Snapshot().Find(c.PublicName()); !ok || c.Name == "note://denied" {
+		return &executor.UnknownError{Op: c.Op, Name: c.Name}
+	}
+	return nil
+}
+
 // last returns the last call that was run.
 func (h *host) last() *tool.Call {
 	h.t.Helper()

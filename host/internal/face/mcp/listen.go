@@ -65,6 +65,14 @@ func (f *Face) listen(ctx context.Context, o *origin, req *mcpsdk.SubscriptionsL
 		f.hearers.enter(req.Session, o.principal, f.listed.now().seenBy(o.principal))
 		defer f.hearers.leave(req.Session)
 	}
+	if n := req.Params.Notifications; n != nil && len(n.ResourceSubscriptions) > 0 {
+		granted, release, failed := f.granted(ctx, o, n.ResourceSubscriptions)
+		if failed != nil {
+			return nil, failed
+		}
+		defer release()
+		n.ResourceSubscriptions = granted
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for _, end := range []context.Context{o.gone, f.open} {

@@ -30,6 +30,8 @@ type origin struct {
 	// level is the stdio client's log level of before 2026-07-28, where it
 	// is set once for a connection; a string.
 	level atomic.Value
+	// subscribed is what a stdio client of before 2026-07-28 hears of.
+	subscribed subscriptions
 }
 
 type (

@@ -18,13 +18,14 @@ func modern(version string) bool { return version >= versionModern }
 
 // Methods that this face answers itself or looks at.
 const (
-	methodInitialize = "initialize"
-	methodSetLevel   = "logging/setLevel"
-	methodListTools  = "tools/list"
-	methodCallTool   = "tools/call"
-	methodListen     = "subscriptions/listen"
-	methodRead       = "resources/read"
-	methodGetPrompt  = "prompts/get"
+	methodInitialize                   = "initialize"
+	methodSetLevel                     = "logging/setLevel"
+	methodListTools                    = "tools/list"
+	methodCallTool                     = "tools/call"
+	methodListen                       = "subscriptions/listen"
+	methodRead                         = "resources/read"
+	methodSubscribe, methodUnsubscribe = "resources/subscribe", "resources/unsubscribe"
+	methodGetPrompt                    = "prompts/get"
 )
 
 // receive is the one middleware: lists and calls are answered here, and what
@@ -52,6 +53,10 @@ func (f *Face) receive(next mcpsdk.MethodHandler) mcpsdk.MethodHandler {
 			return f.answered(ctx, o, func(ctx context.Context) (reply, *jsonrpc.Error) { return f.complete(ctx, o, r) })
 		case *mcpsdk.SubscriptionsListenRequest:
 			return f.listen(ctx, o, r, next)
+		case *mcpsdk.SubscribeRequest:
+			return f.subscribe(ctx, o, r, next)
+		case *mcpsdk.UnsubscribeRequest:
+			return f.unsubscribe(ctx, o, r, next)
 		}
 		res, err = next(ctx, method, req)
 		if err != nil {

@@ -33,8 +33,9 @@ func (f *Face) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) erro
 	defer leave()
 	o := &origin{
 		principal: tool.Principal{Kind: tool.Stdio, Subject: localUser()},
-		gone:      gone, stdio: true,
+		gone:      gone, stdio: true, subscribed: subscriptions{held: map[string]func(){}},
 	}
+	defer o.subscribed.close()
 	seen := f.listed.now().seenBy(o.principal) // before the client can have asked
 	lines := newLines(in, out, f.grace)
 	// Not ctx: the SDK is to stop by Close only, which answers what runs.
