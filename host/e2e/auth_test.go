@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -245,5 +247,33 @@ func TestAHostThatOtherMachinesReachServesTokensAndSaysWhatIsMissing(t *testing.
 	foreign["Origin"] = "https://evil.example"
 	if status, _, code, _ := h.refusal(t, h.url, foreign); status != 403 || code != "origin-not-allowed" {
 		t.Errorf("from a page: %d %s", status, code)
+	}
+}
+
+func TestTheExamplesOfTheAuthPageWorkAsTheyStandThere(t *testing.T) {
+	page := "../../docs/auth.md"
+	commands := commandsOf(t, page)
+	raw, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(raw), "```yaml\n")[1:]
+	if len(commands) < 2 || len(blocks) < 3 {
+		t.Fatalf("found only %q and %q", commands, blocks)
+	}
+	for _, command := range commands {
+		if stdout, stderr, code := run(t, t.TempDir(), strings.Fields(command)[1:]...); code != 0 || !strings.Contains(stdout, "twh_") {
+			t.Errorf("%s: exit %d: %s", command, code, stderr)
+		}
+	}
+	for _, block := range blocks {
+		block, _, _ = strings.Cut(block, "```")
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "toolwharf.yaml"), []byte(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, stderr, code := run(t, dir, "validate"); code != 0 {
+			t.Errorf("exit %d: %s\n%s", code, stderr, block)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -308,6 +309,216 @@ func TestTheRunKeyComesFromMetaElseFromTheHeader(t *testing.T) {
 		}
 		if len(runs) != 4 || runs[0] != runs[1] || runs[1] != runs[2] || runs[2] == runs[3] {
 			return fmt.Errorf("runs %q", runs)
+		}
+		return nil
+	})
+}
+
+func TestThePrincipalIsTheBearersClientIssuerAndSubjectUnlessAnExpressionNamesIt(t *testing.T) {
+	desk := newToken(t, "--client-id", "desk", "--subject", "ada", "--scope", "read")
+	shop := newToken(t, "--client-id", "shop")
+	say := func(s *mcp.ClientSession) (*mcp.CallToolResult, error) {
+		return s.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo_append_line", Arguments: json.RawMessage(`{"line":"x","n":1}`)})
+	}
+	for name, c := range map[string]struct {
+		http string // beside listen
+		with headers
+		want string // the principal in the ledger, or how the request is refused
+	}{
+		"a token's":                    {"auth: {tokens: [DESK, SHOP]}", desk.header(), `["desk","","ada"]`},
+		"a token's without a subject":  {"auth: {tokens: [DESK, SHOP]}", shop.header(), `["shop","",""]`},
+		"named by its token":           {"auth: {tokens: [DESK], principal: 'token.client_id + \"/\" + token.scopes[0]'}", desk.header(), "named/desk/read"},
+		"named by a header":            {"auth: {principal: 'headers[\"x-user\"]'}", headers{"X-User": "ada"}, "named/ada"},
+		"named as somebody else":       {"auth: {principal: 'headers[\"x-user\"]'}", headers{"X-User": "operator/root"}, "named/operator/root"},
+		"named by its address":         {"auth: {principal: peer}", nil, "named/127.0.0.1"},
+		"the expression fails":         {"auth: {principal: 'headers[\"x-user\"]'}", nil, "403 principal-failed"},
+		"it fails with a token":        {"auth: {tokens: [SHOP], principal: 'token.scopes[0]'}", shop.header(), "403 principal-failed"},
+		"it fails where nobody must":   {"allow_anonymous: true, auth: {principal: 'headers[\"x-user\"]'}", nil, "403 principal-failed"},
+		"no name":                      {"auth: {principal: 'token.subject'}", nil, "401 unauthorized"},
+		"no name, and none is needed":  {"allow_anonymous: true, auth: {principal: 'token.subject'}", nil, "anonymous"},
+		"a name in place of the token": {"auth: {tokens: [DESK], principal: 'headers[\"x-user\"]'}", headers{"X-User": "ada"}, "401 unauthorized"},
+		"a name is no authentication":  {"auth: {principal: 'headers[\"x-user\"]'}", headers{"X-User": "ada", "X-Forwarded-For": "203.0.113.7"}, "403 non-local-client"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			more := strings.NewReplacer("DESK", desk.entry(), "SHOP", shop.entry()).Replace(c.http)
+			dir, lines := approving(t, fmt.Sprintf("http: {listen: %q, %s}\ndefaults: {additive: allow}\n", freePort(t), more))
+			h := serve(t, dir)
+			s, err := h.tryWith(c.with, "", nil)
+			if err != nil {
+				status, _, code, _ := h.refusal(t, h.url, c.with)
+				if got := fmt.Sprint(status, " ", code); got != c.want {
+					t.Errorf("%s %v, want %s", got, err, c.want)
+				}
+				if got := ran(t, lines); len(got) != 0 || len(rows(t, dir)) != 0 {
+					t.Errorf("ran %q", got)
+				}
+				return
+			}
+			defer func() { _ = s.Close() }()
+			lists(t, s, "echo_append_line", true)
+			if r, err := say(s); err != nil || r.IsError {
+				t.Fatalf("%v %+v", err, r)
+			}
+			if got := principals(t, dir, 1); got[0] != c.want {
+				t.Errorf("the call is of %s, want %s", got[0], c.want)
+			}
+		})
+	}
+	dir, _ := workspace(t, "http: {listen: \"0.0.0.0:8000\", allowed_hosts: [x], auth: {principal: peer}}\n")
+	if _, stderr, code := run(t, dir, "serve"); code != 2 || !strings.Contains(stderr, "http.listen") {
+		t.Errorf("names on a non-local address: exit %d: %s", code, stderr)
+	}
+	dir, _ = workspace(t, "http:\n  auth:\n    principal: 'headers.nobody('\n")
+	if _, stderr, code := run(t, dir, "serve"); code != 2 || !strings.Contains(stderr, "toolwharf.yaml:4:") || !strings.Contains(stderr, "http.auth.principal") {
+		t.Errorf("no expression: exit %d: %s", code, stderr)
+	}
+}
+
+func TestToolsListShowsWhatIsVisibleToThePrincipalAndTheRestIsNotThere(t *testing.T) {
+	desk, shop := newToken(t, "--client-id", "desk", "--subject", "ada"), newToken(t, "--client-id", "shop")
+	dir, plugins := workspace(t, fmt.Sprintf(`
+http: {listen: %q, auth: {tokens: [%s, %s]}}
+rules:
+  - {deny: [echo_count, hello_*], principals: [shop, "stdio/*"]}
+  - {confirm: [echo_echo], principals: [shop]}
+  - {deny: [echo_numbers], principals: ['["desk",*']}
+  - {deny: [echo_notes], principals: ["*"]}
+approval: deferred
+`, freePort(t), desk.entry(), shop.entry()))
+	install(t, "echo", plugins)
+	h := serve(t, dir)
+	cmd, _ := stdioCommand(t, dir)
+	stdio, err := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stdio.Close() }()
+	told := make(chan struct{}, 16)
+	sessions := map[string]*mcp.ClientSession{
+		"desk": h.connectWith(desk.header(), "2026-07-28", nil), "desk, older": h.connectWith(desk.header(), "2025-06-18", nil),
+		"shop": h.connectWith(shop.header(), "2026-07-28", func() { told <- struct{}{} }), "shop, older": h.connectWith(shop.header(), "2025-06-18", nil),
+		"stdio": stdio,
+	}
+	hidden := map[string][]string{
+		"desk": {"echo_numbers", "echo_notes"}, "desk, older": {"echo_numbers", "echo_notes"},
+		"shop": {"echo_count", "echo_notes"}, "shop, older": {"echo_count", "echo_notes"},
+		"stdio": {"echo_count", "echo_notes"},
+	}
+	for name, s := range sessions {
+		lists(t, s, "echo_echo", true) // what is to be confirmed is listed
+		got, err := names(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range []string{"echo_count", "echo_numbers", "echo_notes"} {
+			_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: map[string]any{"value": 1}})
+			want := slices.Contains(hidden[name], tool)
+			if slices.Contains(got, tool) == want {
+				t.Errorf("%s sees %v", name, got)
+			}
+			if !want {
+				if err != nil && strings.Contains(err.Error(), "unknown") {
+					t.Errorf("%s calls %s: %v", name, tool, err)
+				}
+				continue
+			}
+			unknown(t, err, tool)
+			_, none := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo_nobody"})
+			if got := strings.ReplaceAll(err.Error(), tool, "X"); none == nil || got != strings.ReplaceAll(none.Error(), "echo_nobody", "X") {
+				t.Errorf("%s tells %v from %v", name, err, none)
+			}
+		}
+	}
+	for len(told) > 0 {
+		<-told
+	}
+	install(t, "hello", plugins)
+	lists(t, sessions["desk"], "hello_greet", true)
+	lists(t, sessions["shop"], "hello_greet", false)
+	// Refused calls of hidden tools are in the ledger, where the client does not look.
+	eventually(t, "what was hidden and called is recorded", func() error {
+		n := 0
+		for _, row := range rows(t, dir) {
+			if row["error_code"] == "hidden" && row["outcome"] == "refused" {
+				n++
+			}
+		}
+		if n < 8 {
+			return fmt.Errorf("%d rows", n)
+		}
+		return nil
+	})
+	if len(told) != 0 {
+		t.Error("shop is told of tools that it does not see")
+	}
+}
+
+func TestRawKeysStayWithTheClientAndItsHost(t *testing.T) {
+	desk, shop := newToken(t, "--client-id", "desk"), newToken(t, "--client-id", "shop")
+	dir, lines := approving(t, fmt.Sprintf("http: {listen: %q, auth: {tokens: [%s, %s]}}\n", freePort(t), desk.entry(), shop.entry()))
+	h := serve(t, dir)
+	mine, theirs := h.connectWith(desk.header(), "", nil), h.connectWith(shop.header(), "", nil)
+	lists(t, mine, "echo_append_line", true)
+	const raw = "raw-key-of-the-run"
+	ask := resumed(pending{})
+	ask.Meta = mcp.Meta{"toolwharf/run_id": raw}
+	r, err := mine.CallTool(t.Context(), ask)
+	p := parked(t, r, err)
+	if p.run != raw {
+		t.Errorf("the client's own key is %q", p.run)
+	}
+	decide(t, dir, "approve", p.approval)
+	// Another principal with the very same keys asks for a call of its own, in a
+	// run of its own.
+	r, err = theirs.CallTool(t.Context(), resumed(p))
+	other := parked(t, r, err)
+	if other.approval == p.approval || other.call == p.call || len(ran(t, lines)) != 0 {
+		t.Errorf("two principals share %+v", other)
+	}
+	changed := resumed(p)
+	changed.Arguments = json.RawMessage(`{"line":"y","n":1}`)
+	r, err = mine.CallTool(t.Context(), changed)
+	says(t, r, err, "approval_denied", "approval_mismatch")
+	refused, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err = mine.CallTool(t.Context(), resumed(p)); err != nil || r.IsError {
+		t.Fatalf("resume: %v %s", err, textOf(r))
+	}
+	// The plugin was told the scoped ids, as the ledger has them.
+	var runs []string
+	eventually(t, "every call is in the ledger", func() error {
+		runs = nil
+		for _, row := range rows(t, dir) {
+			if run, _ := row["run"].(string); row["op"] == "tool" {
+				runs = append(runs, run)
+			}
+		}
+		if len(runs) != 4 {
+			return fmt.Errorf("%d rows", len(runs))
+		}
+		return nil
+	})
+	if runs[0] != runs[3] || runs[0] == runs[1] || !strings.HasPrefix(runs[0], "run_") {
+		t.Errorf("runs are %q", runs)
+	}
+	if bytes.Contains(refused, []byte(runs[0])) {
+		t.Errorf("the client sees a derived id: %s", refused)
+	}
+	for _, args := range [][]string{{"ledger", "export"}, {"runs", "list", "--json"}, {"approvals", "list", "--json"}} {
+		stdout, stderr, code := run(t, dir, args...)
+		if code != 0 || strings.Contains(stdout+stderr, raw) || strings.Contains(stdout, p.call) {
+			t.Errorf("%v: exit %d: %s%s", args, code, stdout, stderr)
+		}
+	}
+	h.stop()
+	_ = filepath.WalkDir(filepath.Join(dir, ".toolwharf"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		if text, err := os.ReadFile(path); err != nil || bytes.Contains(text, []byte(raw)) || bytes.Contains(text, []byte(p.call)) {
+			t.Errorf("%s has a key of the client's, or cannot be read: %v", path, err)
 		}
 		return nil
 	})

@@ -126,6 +126,7 @@ func (h *Hook) ask(ctx context.Context, c *tool.Case, op tool.Op, r *tool.Result
 	defer release()
 	call := *c.Call
 	call.Op, call.Events, call.Answers, call.State = op, nil, nil, nil
+	call.Run, call.Key = "", "" // the client's own
 	out, err := runner.Run(ctx, &tool.Attempt{
 		Call: &call, ID: c.ID, RunID: c.RunID, N: 1,
 		Spec:   tool.Spec{Op: op, Adapter: h.Adapter, Effects: tool.ReadOnly},
