@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -150,8 +152,31 @@ func (d *DB) Close() error {
 	return nil
 }
 
-// connect opens a connection in whichever way works.
-func (d *DB) connect(ctx context.Context) (*conn, error) {
+// A log that a writer is making or removing at this moment has to be locked for
+// writing, which a file that is open for reading cannot be: the system says EBADF
+// (fcntl(2)). It is over in a moment.
+const (
+	unsteadyTries = 50
+	unsteadyPause = 10 * time.Millisecond
+)
+
+// connect opens a connection, if need be after a moment.
+func (d *DB) connect(ctx context.Context) (c *conn, err error) {
+	for range unsteadyTries {
+		if c, err = d.connectNow(ctx); !errors.Is(err, syscall.EBADF) {
+			break
+		}
+		select {
+		case <-time.After(unsteadyPause):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+	return c, err
+}
+
+// connectNow opens a connection in whichever way works.
+func (d *DB) connectNow(ctx context.Context) (*conn, error) {
 	c, err := d.open(ctx, false)
 	if err == nil || !errors.Is(err, sqlite3.CANTOPEN) && !errors.Is(err, sqlite3.READONLY) {
 		return c, err

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -105,7 +106,7 @@ func (d *DB) explain(ctx, caller context.Context, err error) error {
 	switch {
 	case caller.Err() != nil:
 		return caller.Err()
-	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.LOCKED):
+	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.LOCKED), errors.Is(err, syscall.EBADF): // see unsteadyTries
 		return engine.DBError("the database is locked by a program that writes to it; try again")
 	case ctx.Err() != nil || errors.Is(err, sqlite3.INTERRUPT):
 		return engine.Timeout(d.limits.Timeout)
