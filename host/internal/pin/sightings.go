@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -36,6 +37,10 @@ const (
 type Sightings struct {
 	// Dir is the state directory.
 	Dir string
+
+	mu    sync.Mutex
+	last  *Lock       // as it was read or written last; nil: not yet
+	stamp os.FileInfo // of the file then
 }
 
 // Path is the file.
@@ -51,7 +56,9 @@ func (s *Sightings) Review(adapter string, tools []tool.Spec) (fit []tool.Spec, 
 		return nil, nil, fmt.Errorf("what is known of its tools cannot be read: %w", err)
 	}
 	defer unlock()
-	known, err := s.Known()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, err := s.newest()
 	if err != nil {
 		return nil, nil, fmt.Errorf("what is known of its tools cannot be read: %w", err)
 	}
@@ -62,7 +69,7 @@ func (s *Sightings) Review(adapter string, tools []tool.Spec) (fit []tool.Spec, 
 	}
 	fit, notes, learned := mine.sight(adapter, tools)
 	if learned {
-		if err := Write(s.Path(), known, 0o600); err != nil {
+		if err := s.keep(known); err != nil {
 			notes = append(notes, fmt.Sprintf("what its tools claim could not be kept, and will be trusted anew: %v", err))
 		}
 	}
@@ -102,6 +109,35 @@ func (known Tools) sight(adapter string, tools []tool.Spec) (fit []tool.Spec, no
 		fit = append(fit, spec)
 	}
 	return fit, notes, learned
+}
+
+// newest is what the file says. It is read again only if it is not the one that
+// was read or written last: adapters come with whole catalogues, again and again.
+func (s *Sightings) newest() (*Lock, error) {
+	if now, err := os.Stat(s.Path()); err == nil && s.last != nil && same(s.stamp, now) {
+		return s.last, nil
+	}
+	known, err := s.Known()
+	if err != nil {
+		return nil, err
+	}
+	s.last = known
+	s.stamp, _ = os.Stat(s.Path()) // not there: the same as no stamp
+	return known, nil
+}
+
+// keep writes what was learned.
+func (s *Sightings) keep(known *Lock) error {
+	s.last = nil
+	if err := Write(s.Path(), known, 0o600); err != nil {
+		return err
+	}
+	stamp, err := os.Stat(s.Path())
+	if err != nil {
+		return err
+	}
+	s.last, s.stamp = known, stamp
+	return nil
 }
 
 // Known is everything that is known.
