@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -222,9 +223,21 @@ func (in *instance) unavailable(sent bool, err error) *tool.Error {
 	}
 }
 
+// early is how much sooner than here a deadline may be over in the plugin, which
+// then gives the call up in words of its own.
+const early = 50 * time.Millisecond
+
+// awaitDeadline waits for a deadline that is as good as over.
+func awaitDeadline(ctx context.Context) {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < early {
+		<-ctx.Done()
+	}
+}
+
 // callError words a gRPC status: machinery only, what a plugin says of a call
 // comes in its own message.
 func (in *instance) callError(ctx context.Context, err error) *tool.Error {
+	awaitDeadline(ctx)
 	if ctx.Err() != nil {
 		e := tool.Interrupted(ctx, "adapter "+in.name+" was at work")
 		e.Sent = true

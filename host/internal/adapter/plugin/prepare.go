@@ -112,6 +112,7 @@ func (in *instance) rpcError(ctx context.Context, phase adapter.Phase, err error
 		in.process.Settled(settled)
 		cancel()
 	}
+	awaitDeadline(ctx)
 	reason := fmt.Sprintf("%s: %s", status.Code(err), bounded(status.Convert(err).Message()))
 	if ctx.Err() != nil {
 		reason = "no answer in time"
