@@ -63,6 +63,8 @@ type Desired struct {
 	Configured bool
 	// MayAsk: it may put questions to clients' users.
 	MayAsk bool
+	// PassPrincipal: it is told who calls.
+	PassPrincipal bool
 	// Env are variables beside those that the host sets.
 	Env map[string]string
 	// Dir is the working directory.
@@ -95,7 +97,7 @@ func (d *Desired) Digest() tool.Digest {
 	slices.Sort(env)
 	parts := []string{
 		d.Name, d.Program.Plugin, d.Program.Path, fmt.Sprintf("%q", d.Program.Command), d.Program.Stamp, d.Program.Pin.String(), d.Prefix,
-		string(d.Config), d.Dir, fmt.Sprintf("%v %v %+v", d.Configured, d.MayAsk, d.Limits),
+		string(d.Config), d.Dir, fmt.Sprintf("%v %v %v %+v", d.Configured, d.MayAsk, d.PassPrincipal, d.Limits),
 	}
 	var b strings.Builder
 	for _, p := range append(parts, env...) {

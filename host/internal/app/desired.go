@@ -28,7 +28,7 @@ func adapters(c *config.Config) []reconcile.Adapter {
 	out := make([]reconcile.Adapter, 0, len(c.Adapters))
 	for _, a := range c.Adapters {
 		out = append(out, reconcile.Adapter{
-			Name: a.Name, Plugin: a.Plugin, Prefix: a.Prefix, Config: a.Config, Env: a.Env,
+			Name: a.Name, Plugin: a.Plugin, Prefix: a.Prefix, Config: a.Config, Env: a.Env, PassPrincipal: a.PassPrincipal,
 			Limits: adapter.Limits{
 				Timeout: a.Limits.Timeout, MaxInFlight: a.Limits.MaxInFlight, Restarts: a.Limits.Restarts,
 				StartTimeout: startTimeout,

@@ -12,6 +12,7 @@ import (
 	"iter"
 	"os"
 	"os/user"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -113,7 +114,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		Secrets: secret.System{Dir: o.Config.Dir},
 		Launcher: &plugin.Launcher{
 			RunDir: runDir.path, MaxResult: MaxResult, Shelf: &pin.Shelf{Dir: runDir.path}, Logs: h.logbook, Redact: h.redactor.Text,
-			Updated: h.registry.Updated, Log: log,
+			Updated: h.registry.Updated, CacheDir: filepath.Join(o.Config.State, "cache"), Log: log,
 		},
 		Registry: h.registry, Pins: h.known.pins, Specs: h.known.specs, Key: h.vault.key, Tell: h.redactor.Set,
 		Pulse: pulse(), Log: log,

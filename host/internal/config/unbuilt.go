@@ -38,7 +38,6 @@ var notBuilt = []unbuilt{
 	{key: keys("adapters", "*", "tools"), advice: "remove it; none of it would be enforced"},
 	{key: keys("adapters", "*", "include"), advice: "remove it; every tool would be served"},
 	{key: keys("adapters", "*", "exclude"), advice: "remove it; every tool would be served"},
-	{key: keys("adapters", "*", "pass_principal"), when: not("false"), advice: "remove it; the plugin would not be told who calls"},
 	{key: keys("adapters", "*", "may_ask"), when: not("false"), advice: "remove it"},
 	{key: keys("adapters", "*", "allow_urls"), when: not("false"), advice: "remove it"},
 	{key: keys("adapters", "*", "sandbox", "mode"), when: not("auto", "off"), advice: "use auto; no plugin is confined yet, except by its container"},

@@ -21,7 +21,7 @@ const patienceOfCalls = 5 * time.Second
 const noticed = time.Second
 
 // Run runs an attempt on this instance. If the instance died, a call that was
-// not sent, or that only reads, is sent once more, to the next one: anything
+// not sent, or that may be repeated, is sent once more, to the next one: anything
 // else might happen twice.
 func (r *running) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, error) {
 	if !r.ended() {
@@ -33,7 +33,7 @@ func (r *running) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, error
 		if !errors.As(err, &e) || e.Kind != tool.AdapterUnavailable || ctx.Err() != nil {
 			return nil, err
 		}
-		if e.Sent && a.Spec.Effects.Effective() != tool.ReadOnly || !r.ending(ctx) {
+		if e.Sent && !r.repeatable(&a.Spec) || !r.ending(ctx) {
 			return nil, e
 		}
 		again := *a
@@ -46,6 +46,13 @@ func (r *running) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, error
 	}
 	defer next.guests.Done()
 	return next.instance.Run(ctx, a)
+}
+
+// repeatable reports whether a call may be sent once more although the first one
+// may have been run: it only reads, or it says of itself that twice is as good as
+// once, and what it says is pinned.
+func (r *running) repeatable(s *tool.Spec) bool {
+	return s.Effects.Effective() == tool.ReadOnly || s.Idempotent && !r.desired.Program.Pin.IsZero()
 }
 
 // ending reports whether the instance has ended, or does so in a moment.

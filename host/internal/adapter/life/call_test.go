@@ -138,6 +138,38 @@ func TestACallIsSentTwiceAtMost(t *testing.T) {
 	})
 }
 
+func TestWhatIsAsGoodTwiceIsSentAgainOnlyIfThatIsPinned(t *testing.T) {
+	for name, c := range map[string]struct{ pinned, idempotent, again bool }{
+		"pinned":               {true, true, true},
+		"its own word":         {false, true, false},
+		"pinned, but not that": {true, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lived(t, func(t *testing.T, f *fixture) {
+				d := version("1")
+				if c.pinned {
+					d.Program.Pin = tool.DigestOf([]byte("1"))
+				}
+				f.Want(d)
+				synctest.Wait()
+				f.launcher.instances()[0].dies(true)
+				e, release, ok := f.registry.Acquire("orders_get")
+				if !ok {
+					t.Fatal("the tool is not offered")
+				}
+				defer release()
+				spec := e.Spec
+				spec.Effects, spec.Idempotent = tool.Destructive, c.idempotent
+				_, err := e.Runner.Run(t.Context(), &tool.Attempt{Call: &tool.Call{Op: tool.OpTool, Name: "orders_get"}, ID: "call_1", N: 1, Spec: spec})
+				if (err == nil) != c.again {
+					t.Errorf("ended with %v", err)
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}
+
 func TestOtherErrorsAreNeverSentAgain(t *testing.T) {
 	for _, kind := range []tool.Kind{tool.Timeout, tool.Cancelled, tool.ToolError, tool.ToolFailed, tool.RateLimited} {
 		t.Run(string(kind), func(t *testing.T) {

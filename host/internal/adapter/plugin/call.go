@@ -51,7 +51,7 @@ func (in *instance) Run(ctx context.Context, a *tool.Attempt) (tool.Outcome, err
 func (in *instance) dispatch(ctx context.Context, a *tool.Attempt) (tool.Outcome, error) {
 	switch a.Op {
 	case tool.OpTool:
-		r := request(a)
+		r := in.request(a)
 		if err := fits(r); err != nil {
 			return nil, err
 		}
@@ -61,13 +61,13 @@ func (in *instance) dispatch(ctx context.Context, a *tool.Attempt) (tool.Outcome
 		}
 		return receive(stream, a, new(assembly))
 	case tool.OpResource:
-		stream, err := pluginv1.NewResourceServiceClient(in.conn).ReadResource(ctx, readRequest(a))
+		stream, err := pluginv1.NewResourceServiceClient(in.conn).ReadResource(ctx, in.readRequest(a))
 		if err != nil {
 			return nil, err
 		}
 		return receive(stream, a, new(reading))
 	case tool.OpPrompt:
-		r, err := promptRequest(a)
+		r, err := in.promptRequest(a)
 		if err == nil {
 			err = fits(r)
 		}
@@ -80,7 +80,7 @@ func (in *instance) dispatch(ctx context.Context, a *tool.Attempt) (tool.Outcome
 		}
 		return receive(stream, a, prompting{})
 	case tool.OpCompletion:
-		r, err := completeRequest(a)
+		r, err := in.completeRequest(a)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (in *instance) dispatch(ctx context.Context, a *tool.Attempt) (tool.Outcome
 		}
 		return completion(done), nil
 	case tool.OpBefore:
-		r := beforeRequest(a)
+		r := in.beforeRequest(a)
 		if err := fits(r); err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func (in *instance) dispatch(ctx context.Context, a *tool.Attempt) (tool.Outcome
 		}
 		return before(judged)
 	case tool.OpAfter:
-		r := afterRequest(a)
+		r := in.afterRequest(a)
 		if err := fits(r); err != nil {
 			return nil, err
 		}

@@ -15,19 +15,23 @@ import (
 	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
 )
 
-// request is an attempt as the plugin sees it. The principal is not in it.
-func request(a *tool.Attempt) *pluginv1.CallToolRequest {
+// request is an attempt as the plugin sees it.
+func (in *instance) request(a *tool.Attempt) *pluginv1.CallToolRequest {
 	return &pluginv1.CallToolRequest{
-		Tool: a.Spec.Declared, Arguments: a.Args.Bytes(), State: a.State, Context: callContext(a), Answers: answers(a),
+		Tool: a.Spec.Declared, Arguments: a.Args.Bytes(), State: a.State, Context: in.callContext(a), Answers: answers(a),
 	}
 }
 
-func callContext(a *tool.Attempt) *pluginv1.CallContext {
-	return &pluginv1.CallContext{
+func (in *instance) callContext(a *tool.Attempt) *pluginv1.CallContext {
+	c := &pluginv1.CallContext{
 		CallId: a.ID, Attempt: int32(a.N), RunId: a.RunID, //nolint:gosec // attempts are few
 		ProtocolVersion: a.Client.Protocol, ClientCapabilities: a.Client.Capabilities,
 		WantsProgress: a.Client.Progress && a.Events != nil, LogLevel: wanted(a.Client.LogLevel),
 	}
+	if in.passPrincipal {
+		c.Principal = a.Principal.String()
+	}
+	return c
 }
 
 func answers(a *tool.Attempt) map[string][]byte {

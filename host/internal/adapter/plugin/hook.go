@@ -10,9 +10,9 @@ import (
 	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
 )
 
-func beforeRequest(a *tool.Attempt) *pluginv1.BeforeToolRequest {
+func (in *instance) beforeRequest(a *tool.Attempt) *pluginv1.BeforeToolRequest {
 	return &pluginv1.BeforeToolRequest{
-		Tool: a.Hooked.Tool, Adapter: a.Hooked.Adapter, Arguments: a.Hooked.Args.Bytes(), Context: callContext(a),
+		Tool: a.Hooked.Tool, Adapter: a.Hooked.Adapter, Arguments: a.Hooked.Args.Bytes(), Context: in.callContext(a),
 	}
 }
 
@@ -33,10 +33,10 @@ func before(r *pluginv1.BeforeToolResponse) (*tool.Judgement, error) {
 	}
 }
 
-func afterRequest(a *tool.Attempt) *pluginv1.AfterToolRequest {
+func (in *instance) afterRequest(a *tool.Attempt) *pluginv1.AfterToolRequest {
 	return &pluginv1.AfterToolRequest{
 		Tool: a.Hooked.Tool, Adapter: a.Hooked.Adapter, Arguments: a.Hooked.Args.Bytes(),
-		Result: wireResult(a.Hooked.Result), Context: callContext(a),
+		Result: wireResult(a.Hooked.Result), Context: in.callContext(a),
 	}
 }
 

@@ -34,7 +34,8 @@ type instance struct {
 	log     hclog.Logger
 	redact  func(adapter, text string) string
 	// updated is Launcher.Updated.
-	updated func(adapter, uri string)
+	updated       func(adapter, uri string)
+	passPrincipal bool
 	// subscribes: the plugin tells of resources by request.
 	subscribes bool
 	heeded     map[string]bool // of Heed, which is called from one goroutine

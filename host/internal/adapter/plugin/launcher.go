@@ -57,6 +57,9 @@ type Launcher struct {
 	RunDir string
 	// MaxResult is what plugins are told of the largest result, in bytes.
 	MaxResult int64
+	// CacheDir holds a directory for each adapter, which it may use as a cache;
+	// empty: there are none.
+	CacheDir string
 	// Updated hears of each resource whose content has changed; nil: nobody
 	// does. It must not block.
 	Updated func(adapter, uri string)
@@ -99,14 +102,23 @@ func (l *Launcher) start(ctx context.Context, d *adapter.Desired) (adapter.Insta
 	in := &instance{
 		name: d.Name, process: proc, client: client, conn: conn,
 		log: l.Log.Named(d.Name), redact: l.redacted, updated: l.Updated,
+		passPrincipal: d.PassPrincipal,
 	}
-	if err := in.prepare(ctx, d, l.MaxResult); err != nil {
+	cache, err := l.cacheDir(d.Name)
+	if err != nil { // it can do without
+		l.Log.Warn("no cache directory", "adapter", d.Name, "error", err)
+		cache = ""
+	}
+	if err := in.prepare(ctx, d, l.MaxResult, cache); err != nil {
 		end, done := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 		defer done()
 		_ = in.Drain(end)
 		return nil, err
 	}
 	in.about.Program = program
+	if cache != "" {
+		go l.keepTrim(in)
+	}
 	return in, nil
 }
 

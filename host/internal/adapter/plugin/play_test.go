@@ -87,6 +87,9 @@ func play(as string) {
 	if as != "without a service" {
 		pluginv1.RegisterPluginServiceServer(s, service)
 	}
+	if as == "telling what it is told" {
+		pluginv1.RegisterToolServiceServer(s, telling{})
+	}
 	if as != "stubborn" {
 		s.RegisterService(&controller, struct{}{})
 	}

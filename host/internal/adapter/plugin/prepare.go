@@ -22,7 +22,7 @@ import (
 )
 
 // prepare describes and configures the plugin.
-func (in *instance) prepare(ctx context.Context, d *adapter.Desired, maxResult int64) error {
+func (in *instance) prepare(ctx context.Context, d *adapter.Desired, maxResult int64, cacheDir string) error {
 	client := pluginv1.NewPluginServiceClient(in.conn)
 	described, err := client.Describe(ctx, &pluginv1.DescribeRequest{})
 	if err != nil {
@@ -37,7 +37,7 @@ func (in *instance) prepare(ctx context.Context, d *adapter.Desired, maxResult i
 		return err
 	}
 	configured, err := client.Configure(ctx, &pluginv1.ConfigureRequest{
-		Config: config, Adapter: d.Name,
+		Config: config, Adapter: d.Name, CacheDir: cacheDir,
 		Limits: &pluginv1.Limits{
 			MaxMessageBytes: MaxMessage, MaxResultBytes: maxResult,
 			MaxInFlight: int32(d.Limits.MaxInFlight), //nolint:gosec // bounded by the config's schema

@@ -25,8 +25,8 @@ func uri(a *tool.Attempt) string {
 	return s
 }
 
-func readRequest(a *tool.Attempt) *pluginv1.ReadResourceRequest {
-	return &pluginv1.ReadResourceRequest{Uri: uri(a), Context: callContext(a), Answers: answers(a), State: a.State}
+func (in *instance) readRequest(a *tool.Attempt) *pluginv1.ReadResourceRequest {
+	return &pluginv1.ReadResourceRequest{Uri: uri(a), Context: in.callContext(a), Answers: answers(a), State: a.State}
 }
 
 // reading collects the contents of one resource.
@@ -68,8 +68,8 @@ func (r *reading) add(c *pluginv1.ResourceContents) error {
 }
 
 // promptRequest has the arguments as texts, as the spec's schema says they are.
-func promptRequest(a *tool.Attempt) (*pluginv1.GetPromptRequest, error) {
-	r := &pluginv1.GetPromptRequest{Name: a.Spec.Declared, Context: callContext(a), Answers: answers(a), State: a.State}
+func (in *instance) promptRequest(a *tool.Attempt) (*pluginv1.GetPromptRequest, error) {
+	r := &pluginv1.GetPromptRequest{Name: a.Spec.Declared, Context: in.callContext(a), Answers: answers(a), State: a.State}
 	if err := json.Unmarshal(a.Args.Bytes(), &r.Arguments); err != nil {
 		return nil, tool.Failed("internal", fmt.Errorf("arguments of a prompt: %w", err))
 	}
@@ -104,12 +104,12 @@ func (prompting) take(m *pluginv1.GetPromptResponse) (out *tool.Result, taken bo
 	return out, true, nil
 }
 
-func completeRequest(a *tool.Attempt) (*pluginv1.CompleteRequest, error) {
-	var in tool.Completing
-	if err := json.Unmarshal(a.Args.Bytes(), &in); err != nil {
+func (in *instance) completeRequest(a *tool.Attempt) (*pluginv1.CompleteRequest, error) {
+	var asked tool.Completing
+	if err := json.Unmarshal(a.Args.Bytes(), &asked); err != nil {
 		return nil, tool.Failed("internal", fmt.Errorf("arguments of a completion: %w", err))
 	}
-	r := &pluginv1.CompleteRequest{Argument: in.Argument, Value: in.Value, Resolved: in.Resolved, Context: callContext(a)}
+	r := &pluginv1.CompleteRequest{Argument: asked.Argument, Value: asked.Value, Resolved: asked.Resolved, Context: in.callContext(a)}
 	if a.Spec.Op == tool.OpPrompt {
 		r.Reference = &pluginv1.CompleteRequest_Prompt{Prompt: a.Spec.Declared}
 	} else {

@@ -115,7 +115,8 @@ func (r *Reconciler) configured(a Adapter, c *catalog.Contents) (d *adapter.Desi
 	r.tell(a.Name, append(secrets, more...))
 	return &adapter.Desired{
 		Name: a.Name, Program: program, Prefix: a.Prefix, Config: raw, Configured: true, MayAsk: true,
-		Env: env, Dir: r.config.Dir, Limits: a.Limits, Locate: a.Locate,
+		PassPrincipal: a.PassPrincipal,
+		Env:           env, Dir: r.config.Dir, Limits: a.Limits, Locate: a.Locate,
 	}, "", false
 }
 

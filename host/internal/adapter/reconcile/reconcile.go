@@ -30,6 +30,8 @@ type Adapter struct {
 	Config any
 	Env    map[string]string
 	Limits adapter.Limits
+	// PassPrincipal is adapter.Desired's.
+	PassPrincipal bool
 	// Locate is adapter.Desired's.
 	Locate func(pointer string) string
 }
