@@ -133,6 +133,7 @@ type setting struct {
 	lenient bool
 	// input and output are schemas; without input any object will do.
 	input, output string
+	needs         string // of the client
 	limits        registry.Limits
 	gates         []Gate
 	max           int
@@ -151,7 +152,7 @@ func newFixture(t testing.TB, s setting) *fixture {
 	}
 	o := &registry.Offer{
 		Spec: tool.Spec{
-			Name: "orders_get", Adapter: "orders", Declared: "get", Effects: s.effects, Lenient: s.lenient,
+			Name: "orders_get", Adapter: "orders", Declared: "get", Effects: s.effects, Lenient: s.lenient, Needs: json.RawMessage(s.needs),
 			Input: json.RawMessage(s.input), Output: json.RawMessage(s.output),
 		},
 		Alias: "orders.get", Limits: s.limits, Input: compiled(t, s.input, schema.Input),

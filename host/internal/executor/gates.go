@@ -15,6 +15,7 @@ import (
 // Names of the places, beside the configured gates, where a call can end.
 const (
 	gateFind     = "find"
+	gateCapable  = "capable"
 	gateDoor     = "door"
 	gatePrior    = "prior"
 	gateValidate = "validate"
@@ -27,6 +28,9 @@ const (
 // last gate and verdict: Pass, or Refuse with an error.
 func (x *Executor) judge(ctx context.Context, c *tool.Case, p *Policy, offer *registry.Offer, seen func(gate string, v tool.Verdict)) (string, tool.Verdict) {
 	gates := append([]Gate{validate{offer}}, p.Gates...)
+	if len(c.Spec.Needs) > 0 {
+		gates = append([]Gate{capable{}}, gates...)
+	}
 	var name string
 	v := tool.Passed("no gate")
 	for _, g := range gates {

@@ -112,7 +112,7 @@ func (f *Face) call(ctx context.Context, r *request) (reply, *jsonrpc.Error) {
 		if r.call.Op != tool.OpTool {
 			return nil, refusal(r.call.Op, err)
 		}
-		failed, protocol := failure(err)
+		failed, protocol := failure(err, r.call.Client.Protocol)
 		if protocol != nil {
 			return nil, protocol
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
@@ -142,6 +143,26 @@ func TestAnAdapterCanEndARequestWithAProtocolErrorButNotInTheProtocolsName(t *te
 			if m.Error == nil || m.Error.Code != want || m.Error.Message != "no" || string(m.Error.Data) != `{"x":1.10}` {
 				t.Errorf("%d became %+v", code, m.Error)
 			}
+		}
+	})
+}
+
+func TestAClientIsToldWhichCapabilityItWouldHaveToDeclare(t *testing.T) {
+	eachWay(t, Config{}, func(t *testing.T, h *host) {
+		h.run = func(context.Context, *tool.Call) (tool.Outcome, error) {
+			e := tool.Errorf(tool.Denied, "missing_capability", "echo needs more")
+			e.Err = &executor.IncapableError{Needs: json.RawMessage(`{"sampling":{}}`)}
+			return nil, e
+		}
+		res, raw := h.post(versionModern, call(versionModern, "echo", `{}`))
+		m := decode[message](t, raw)
+		if res.StatusCode != 400 || m.Error == nil || m.Error.Code != -32021 || m.Error.Message != "echo needs more" ||
+			string(m.Error.Data) != `{"requiredCapabilities":{"sampling":{}}}` {
+			t.Errorf("%d %s", res.StatusCode, raw)
+		}
+		// An older protocol has no such code: the model is told.
+		if a := h.answer(legacy, call(legacy, "echo", `{}`)); !a.IsError || a.meta(metaErrorCode) != "missing_capability" {
+			t.Errorf("%+v", a)
 		}
 	})
 }

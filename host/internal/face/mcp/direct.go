@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
@@ -160,7 +161,7 @@ func answerDirectly(w http.ResponseWriter, id json.RawMessage, version string, r
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("Content-Type", "application/json")
 	if failed != nil {
-		if modern(version) && failed.Code == jsonrpc.CodeInvalidParams {
+		if modern(version) && (failed.Code == jsonrpc.CodeInvalidParams || failed.Code == mcpsdk.CodeMissingRequiredClientCapabilities) {
 			w.WriteHeader(http.StatusBadRequest)
 		}
 		_, _ = w.Write(errorMessage(id, failed)) //nolint:gosec // it is JSON, and says so; the client is told or gone

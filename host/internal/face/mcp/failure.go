@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -17,7 +18,7 @@ import (
 // failure returns what a client is told of a call that came to no result: a
 // result with isError, which the model reads, or a JSON-RPC error, which the
 // client program gets.
-func failure(err error) (*callResult, *jsonrpc.Error) {
+func failure(err error, version string) (*callResult, *jsonrpc.Error) {
 	if unknown, ok := errors.AsType[*executor.UnknownError](err); ok {
 		return nil, invalidParams("%s", unknown.Error())
 	}
@@ -28,7 +29,17 @@ func failure(err error) (*callResult, *jsonrpc.Error) {
 		return nil, protocolError(protocol)
 	}
 	e := tool.AsError(err)
+	if incapable, ok := errors.AsType[*executor.IncapableError](err); ok && modern(version) {
+		return nil, missingCapability(e, incapable)
+	}
 	return errorResult(textOfError(e), errorMeta(e)), nil
+}
+
+// missingCapability tells a client program what it would have to declare. The code
+// is of MCP 2026-07-28 (basic, Error Codes); older versions have none for it.
+func missingCapability(e *tool.Error, cause *executor.IncapableError) *jsonrpc.Error {
+	data, _ := marshal(map[string]json.RawMessage{"requiredCapabilities": cause.Needs}) // it was an object when it came
+	return &jsonrpc.Error{Code: mcpsdk.CodeMissingRequiredClientCapabilities, Message: textOfError(e), Data: data}
 }
 
 func textOfError(e *tool.Error) string {

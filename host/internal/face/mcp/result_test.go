@@ -79,7 +79,7 @@ func TestFailuresAsClientsSeeThem(t *testing.T) {
 		"error_foreign":    json.Unmarshal([]byte("{"), new(int)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			res, protocol := failure(err)
+			res, protocol := failure(err, versionModern)
 			if protocol != nil {
 				t.Fatal(protocol)
 			}
@@ -87,11 +87,11 @@ func TestFailuresAsClientsSeeThem(t *testing.T) {
 		})
 	}
 	for _, err := range []error{executor.ErrInvalidState, fmt.Errorf("x: %w", executor.ErrInvalidState)} {
-		if _, protocol := failure(err); protocol == nil || protocol.Code != -32602 || protocol.Message != "invalid request state" {
+		if _, protocol := failure(err, versionModern); protocol == nil || protocol.Code != -32602 || protocol.Message != "invalid request state" {
 			t.Errorf("%v: %+v", err, protocol)
 		}
 	}
-	if _, err := failure(&executor.UnknownError{Name: "a\"b"}); err == nil || err.Message != `unknown tool "a\"b"` {
+	if _, err := failure(&executor.UnknownError{Name: "a\"b"}, versionModern); err == nil || err.Message != `unknown tool "a\"b"` {
 		t.Errorf("unknown: %+v", err)
 	}
 }
