@@ -7,7 +7,7 @@
 
 MODULES  := $(shell awk '$$1 ~ /^\.\// {print substr($$1, 3)}' go.work)
 PLUGINS  := $(notdir $(patsubst %/go.mod,%,$(wildcard plugins/*/go.mod)))
-EXAMPLES := echo hello scanner tides
+EXAMPLES := echo fixtures hello scanner tides
 CROSS    := host sdk/go $(PLUGINS:%=plugins/%)
 
 # grpcnotrace leaves out golang.org/x/net/trace, which nobody looks at, and all that it
@@ -70,6 +70,11 @@ test: build examples ## Test every module, with the race detector where there is
 conformance: build examples ## Judge the built plugins and examples by the conformance kit (docs/conformance.md)
 	test -e examples/shop/shop.db || go -C examples run ./shop/generate -out shop/shop.db
 	scripts/conformance
+
+.PHONY: conformance-mcp
+conformance-mcp: ## Judge the host by the official conformance suite of MCP, with examples/fixtures behind it
+	@scripts/test-setup
+	go -C host test -count=1 -v -run '^TestTheOfficialConformanceSuite' ./e2e
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint $(TOOLS)/buf check-generated ## Check formatting, code, protocol, and that what is generated is current

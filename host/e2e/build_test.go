@@ -33,7 +33,7 @@ func buildAndRun(m *testing.M) int {
 	}{
 		{"..", "bin/", hostBuild("./cmd/toolwharf")},
 		{"..", "examples/", []string{"./e2e/mischief"}},
-		{"../../examples", "examples/", []string{"./echo", "./hello", "./scanner"}},
+		{"../../examples", "examples/", []string{"./echo", "./fixtures", "./hello", "./scanner"}},
 		{"../../plugins/sql", "bin/plugins/", []string{"."}},
 	} {
 		args := append([]string{"build", "-C", b.module, "-o", filepath.Join(dir, b.out) + "/"}, b.args...)

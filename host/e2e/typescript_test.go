@@ -32,10 +32,16 @@ func node(t *testing.T, dir, pkg string) string {
 	if err != nil {
 		absent(t, "Node.js is not installed")
 	}
+	absentUnless(t, dir, pkg)
+	return path
+}
+
+// absentUnless is absent if a package is not installed in dir.
+func absentUnless(t *testing.T, dir, pkg string) {
+	t.Helper()
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", pkg)); err != nil {
 		absent(t, "the packages of "+dir+" are not installed")
 	}
-	return path
 }
 
 func TestTheTypeScriptClientsListAndCallOverHTTPInBothEras(t *testing.T) {
