@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -69,6 +70,7 @@ type Host struct {
 	reconciler *reconcile.Reconciler
 	known      known
 	logbook    *logbook.Book
+	ownProcess bool // see Options
 
 	stop    context.CancelFunc // of the reconciler
 	stopped chan error
@@ -92,7 +94,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	}
 	h := &Host{
 		config: o.Config, reloads: reloads{holds: o.Config, sum: o.Config.Sum}, hangup: o.Hangup, version: o.Version, log: o.Log, started: time.Now(),
-		runDir: runDir, registry: registry.New(), stopped: make(chan error, 1),
+		runDir: runDir, registry: registry.New(), ownProcess: o.OwnProcess, stopped: make(chan error, 1),
 	}
 	defer func() {
 		if err != nil {
@@ -128,6 +130,9 @@ func (h *Host) Start(ctx context.Context) {
 	h.log.Warn("adapters run without a sandbox: they have their own process and secrets, " +
 		"but the same user and files as the host")
 	go h.known.follow(ctx, h.reconciler.Review)
+	if h.ownProcess {
+		go rest(ctx, allocated, debug.FreeOSMemory)
+	}
 	go func() { h.stopped <- h.reconciler.Run(ctx) }()
 }
 
