@@ -13,8 +13,8 @@
 //	HTTP body or stdio line -> envelope (what the SDK's decoder would round, lose or refuse)
 //	-> SDK (protocol, headers, versions) -> receive (one middleware) -> call or list
 //
-// Lists and calls are answered from the registry. The SDK server has a tool map
-// of its own; here it is a mirror that lags behind the registry by moments and
-// serves two purposes: list_changed notices go out when it changes, and the SDK
-// holds Mcp-Param headers against it.
+// Lists and calls are answered from the registry. The SDK server has maps of its
+// own, which serve two purposes: list_changed notices go out when they change, and
+// the SDK holds Mcp-Param headers against the tools in them, which are those that
+// have such headers. They lag behind the registry by moments.
 package mcp

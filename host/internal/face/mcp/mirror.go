@@ -13,19 +13,21 @@ import (
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// mirror keeps the SDK server's maps like the registry. The SDK tells clients that
-// a list has changed when its map changes: once for changes that come within
-// 10 ms of each other.
+// mirror makes the SDK's server tell clients that a list has changed, which it does
+// when its own map changes: once for changes that come within 10 ms of each other.
+// It also keeps in that map the tools whose arguments stand in headers too: against
+// those the SDK holds the headers. Nothing else is kept there: the SDK allocates
+// 64 KiB for each tool.
 type mirror struct {
 	server *mcpsdk.Server
 	shelf  *shelf
 	log    *slog.Logger
 	mu     sync.Mutex
-	shown  [kinds]map[string]*listing
+	held   map[string]*listing // by name, with their schemas
 }
 
 // passing is in the maps for no time at all. Nothing that is offered has its name.
-var passing = &listing{name: "toolwharf:passing"}
+const passing = "toolwharf:passing"
 
 // follow keeps up with the registry until ctx ends.
 func (m *mirror) follow(ctx context.Context) {
@@ -46,74 +48,42 @@ func (m *mirror) check(ctx context.Context, again <-chan struct{}) {
 	}
 }
 
-// update makes the maps like the catalogue of now. An item is touched only if
-// clients would see a difference, its description for example.
+// update holds what is to be held by the catalogue of now, and lets clients be
+// told, whatever has changed: what is visible may have where nothing else has. The
+// SDK only knows that something came and went, and f.notify who sees that.
 func (m *mirror) update() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	catalogue := m.shelf.now()
-	for k := range kinds {
-		shown := map[string]*listing{}
-		for _, l := range catalogue.lists[k] {
-			shown[l.name] = l
-			if was := m.shown[k][l.name]; was == nil || !bytes.Equal(was.json, l.json) {
-				m.add(k, l)
-			}
+	held := map[string]*listing{}
+	for _, l := range m.shelf.now().lists[tools] {
+		if !l.headers {
+			continue
 		}
-		var gone []string
-		for name := range m.shown[k] {
-			if shown[name] == nil {
-				gone = append(gone, name)
-			}
+		held[l.name] = l
+		if was := m.held[l.name]; was != nil && bytes.Equal(was.input, l.input) {
+			continue
 		}
-		if len(gone) > 0 {
-			m.remove(k, gone)
+		if err := addTool(m.server, &mcpsdk.Tool{Name: l.name, InputSchema: l.input}); err != nil { // it was probed
+			m.log.Error("headers are not held against the tool", "tool", l.name, "error", err)
 		}
-		m.shown[k] = shown
-		// What is visible may have changed where nothing else has. The SDK
-		// only knows that something came and went, and f.notify who sees that.
-		m.add(k, passing)
-		m.remove(k, []string{passing.name})
 	}
+	for name := range m.held {
+		if held[name] == nil {
+			m.server.RemoveTools(name)
+		}
+	}
+	m.held = held
+	m.pass()
 }
 
-// add mirrors an item: a tool with its schema where the SDK has to hold headers
-// against it, which a listing has been probed for.
-func (m *mirror) add(k kind, l *listing) {
-	defer func() {
-		if p := recover(); p != nil {
-			m.log.Error("not mirrored, so no notice of its change", "name", l.name, "error", p)
-		}
-	}()
-	switch k {
-	case tools:
-		input := json.RawMessage(`{"type":"object"}`)
-		if l.headers {
-			input = l.input
-		}
-		if err := addTool(m.server, &mcpsdk.Tool{Name: l.name, InputSchema: input}); err != nil {
-			m.log.Error("tool not mirrored", "tool", l.name, "error", err)
-		}
-	case resources:
-		m.server.AddResource(&mcpsdk.Resource{URI: l.name, Name: l.name}, nil)
-	case templates:
-		m.server.AddResourceTemplate(&mcpsdk.ResourceTemplate{URITemplate: l.name, Name: l.name}, nil)
-	case prompts:
-		m.server.AddPrompt(&mcpsdk.Prompt{Name: l.name}, nil)
-	case kinds:
+// pass changes every map, and leaves it as it was.
+func (m *mirror) pass() {
+	if err := addTool(m.server, &mcpsdk.Tool{Name: passing, InputSchema: json.RawMessage(`{"type":"object"}`)}); err != nil {
+		m.log.Error("no notices of what changes", "error", err)
 	}
-}
-
-func (m *mirror) remove(k kind, names []string) {
-	switch k {
-	case tools:
-		m.server.RemoveTools(names...)
-	case resources:
-		m.server.RemoveResources(names...)
-	case templates:
-		m.server.RemoveResourceTemplates(names...)
-	case prompts:
-		m.server.RemovePrompts(names...)
-	case kinds:
-	}
+	m.server.RemoveTools(passing)
+	m.server.AddResource(&mcpsdk.Resource{URI: passing, Name: passing}, nil)
+	m.server.RemoveResources(passing)
+	m.server.AddPrompt(&mcpsdk.Prompt{Name: passing}, nil)
+	m.server.RemovePrompts(passing)
 }
