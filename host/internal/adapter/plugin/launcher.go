@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
+	"golang.org/x/sync/singleflight"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -70,6 +71,8 @@ type Launcher struct {
 	// Redact takes an adapter's secrets out of what is said of it; may be nil.
 	Redact func(adapter, text string) string
 	Log    hclog.Logger
+
+	hashes singleflight.Group // that are being taken
 }
 
 var _ adapter.Launcher = (*Launcher)(nil)
@@ -127,7 +130,9 @@ func (l *Launcher) start(ctx context.Context, d *adapter.Desired) (adapter.Insta
 func (l *Launcher) take(p *adapter.Program) (at string, hash tool.Digest, err error) {
 	folder := p.Command != nil
 	if p.Pin.IsZero() {
-		hash, err = pin.Hash(p.Path, folder)
+		// Adapters of one program start together: it is read once for all of them.
+		taken, err, _ := l.hashes.Do(p.Path+"\x00"+p.Stamp, func() (any, error) { return pin.Hash(p.Path, folder) })
+		hash, _ = taken.(tool.Digest)
 		return p.Path, hash, err
 	}
 	at, err = l.Shelf.Take(p.Plugin, p.Path, folder, p.Pin)
