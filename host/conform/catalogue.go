@@ -79,7 +79,7 @@ func (s *suite) catalogueTools(ctx context.Context) error {
 		return err
 	}
 	d := &adapter.Desired{Name: "conform", Prefix: "conform_"}
-	_, notes := adapter.Offers(d, plugin.Catalog(s.catalog), words.Digest{})
+	_, notes := adapter.Offers(d, plugin.Catalog(s.catalog), words.Digest{}, nil)
 	for _, t := range s.catalog.GetTools() {
 		if e := t.GetEffects(); e < pluginv1.Effects_EFFECTS_UNSPECIFIED || e > pluginv1.Effects_EFFECTS_DESTRUCTIVE {
 			notes = append(notes, fmt.Sprintf("tool %q has the effects %d, which are none", t.GetName(), e))

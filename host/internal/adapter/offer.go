@@ -27,13 +27,13 @@ const (
 
 // Offers makes a catalogue fit for the registry: public names, sealed specs,
 // compiled schemas. What is at fault is left out and named in notes; it costs the
-// others nothing. origin is Desired.Origin.
-func Offers(d *Desired, c Catalog, origin tool.Digest) (offers []*registry.Offer, notes []string) {
-	l := &list{taken: map[string]string{}, desired: d, origin: origin}
-	each(l, "tool", MaxTools, c.Tools, func(s tool.Spec) string { return s.Declared }, offer)
-	each(l, "resource", MaxResources, c.Resources, uriOf, resource)
-	each(l, "resource template", MaxFamilies, c.Families, uriOf, family)
-	each(l, "prompt", MaxPrompts, c.Prompts, func(p tool.Prompt) string { return p.Name }, prompt)
+// others nothing. origin is Desired.Origin; schemas may be nil.
+func Offers(d *Desired, c Catalog, origin tool.Digest, schemas *schema.Shared) (offers []*registry.Offer, notes []string) {
+	l := &list{taken: map[string]string{}, desired: d, origin: origin, schemas: schemas}
+	each(l, "tool", MaxTools, c.Tools, func(s tool.Spec) string { return s.Declared }, l.tool)
+	each(l, "resource", MaxResources, c.Resources, uriOf, l.resource)
+	each(l, "resource template", MaxFamilies, c.Families, uriOf, l.family)
+	each(l, "prompt", MaxPrompts, c.Prompts, func(p tool.Prompt) string { return p.Name }, l.prompt)
 	return l.offers, append(append(Few(l.notes), l.limits...), Few(c.Notes)...)
 }
 
@@ -41,6 +41,7 @@ func Offers(d *Desired, c Catalog, origin tool.Digest) (offers []*registry.Offer
 type list struct {
 	desired *Desired
 	origin  tool.Digest
+	schemas *schema.Shared
 	taken   map[string]string // what was declared, by public name
 	offers  []*registry.Offer
 	notes   []string // of what is at fault
@@ -48,13 +49,13 @@ type list struct {
 }
 
 // each adds what an adapter declares of one kind.
-func each[T any](l *list, kind string, most int, declared []T, name func(T) string, fit func(*Desired, T) (*registry.Offer, error)) {
+func each[T any](l *list, kind string, most int, declared []T, name func(T) string, fit func(T) (*registry.Offer, error)) {
 	for i, item := range declared {
 		if i == most {
 			l.limits = append(l.limits, fmt.Sprintf("%d %ss left out: one adapter may have %d", len(declared)-i, kind, most))
 			return
 		}
-		o, err := fit(l.desired, item)
+		o, err := fit(item)
 		if err != nil {
 			l.notes = append(l.notes, fmt.Sprintf("%s %.128q left out: %v", kind, name(item), err))
 			continue
@@ -70,7 +71,7 @@ func each[T any](l *list, kind string, most int, declared []T, name func(T) stri
 	}
 }
 
-func offer(d *Desired, spec tool.Spec) (*registry.Offer, error) {
+func (l *list) tool(spec tool.Spec) (*registry.Offer, error) {
 	if !declaredName.MatchString(spec.Declared) {
 		return nil, fmt.Errorf("a tool's name has 1 to 128 of A-Z a-z 0-9 _ . -")
 	}
@@ -79,16 +80,16 @@ func offer(d *Desired, spec tool.Spec) (*registry.Offer, error) {
 	}
 	o := &registry.Offer{}
 	var err error
-	if o.Input, err = schema.Compile(spec.Input, schema.Input); err != nil {
+	if o.Input, err = l.schemas.Compile(spec.Input, schema.Input); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	if len(spec.Output) > 0 {
-		if o.Output, err = schema.Compile(spec.Output, schema.Output); err != nil {
+		if o.Output, err = l.schemas.Compile(spec.Output, schema.Output); err != nil {
 			return nil, fmt.Errorf("output schema: %w", err)
 		}
 	}
-	spec.Adapter = d.Name
-	spec.Name, o.Alias = registry.PublicName(d.Prefix, spec.Declared)
+	spec.Adapter = l.desired.Name
+	spec.Name, o.Alias = registry.PublicName(l.desired.Prefix, spec.Declared)
 	spec.Title = strings.ToValidUTF8(spec.Title, "\uFFFD")
 	spec.Description = strings.ToValidUTF8(spec.Description, "\uFFFD")
 	spec.Seal()

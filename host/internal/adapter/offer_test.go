@@ -20,7 +20,7 @@ import (
 
 // offersOf are the offers of a catalogue, whatever program they are from.
 func offersOf(d *Desired, c Catalog) ([]*registry.Offer, []string) {
-	return Offers(d, c, tool.Digest{})
+	return Offers(d, c, tool.Digest{}, nil)
 }
 
 var object = json.RawMessage(`{"type":"object"}`)

@@ -16,7 +16,7 @@ import (
 
 // prompt makes one prompt fit. Its arguments are validated like a tool's, by the
 // schema that its parameters come to.
-func prompt(d *Desired, p tool.Prompt) (*registry.Offer, error) {
+func (l *list) prompt(p tool.Prompt) (*registry.Offer, error) {
 	declared := p.Name
 	if !declaredName.MatchString(declared) {
 		return nil, errors.New("a prompt's name has 1 to 128 of A-Z a-z 0-9 _ . -")
@@ -28,15 +28,15 @@ func prompt(d *Desired, p tool.Prompt) (*registry.Offer, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, err := schema.Compile(raw, schema.Input)
+	input, err := l.schemas.Compile(raw, schema.Input)
 	if err != nil {
 		return nil, fmt.Errorf("its parameters: %w", err)
 	}
-	p.Name, _ = registry.PublicName(d.Prefix, declared)
+	p.Name, _ = registry.PublicName(l.desired.Prefix, declared)
 	p.Title = strings.ToValidUTF8(p.Title, "\uFFFD")
 	p.Description = strings.ToValidUTF8(p.Description, "\uFFFD")
 	o := &registry.Offer{Prompt: &p, Input: input, Spec: tool.Spec{
-		Op: tool.OpPrompt, Name: tool.PromptName(p.Name), Adapter: d.Name, Declared: declared, Title: p.Title, Description: p.Description,
+		Op: tool.OpPrompt, Name: tool.PromptName(p.Name), Adapter: l.desired.Name, Declared: declared, Title: p.Title, Description: p.Description,
 		Input: raw, Effects: tool.ReadOnly, Idempotent: true, Icons: p.Icons, Meta: p.Meta,
 	}}
 	o.Spec.Seal()

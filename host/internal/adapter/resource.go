@@ -43,16 +43,16 @@ var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 func uriOf(r tool.Resource) string { return r.URI }
 
 // resource makes one resource fit.
-func resource(d *Desired, r tool.Resource) (*registry.Offer, error) {
+func (l *list) resource(r tool.Resource) (*registry.Offer, error) {
 	if _, err := url.Parse(r.URI); err != nil || strings.ContainsAny(r.URI, "{}") {
 		return nil, errors.New("its URI cannot be read")
 	}
-	return readable(d, r, tool.ResourceName(r.URI))
+	return l.readable(r, tool.ResourceName(r.URI))
 }
 
 // family makes a family of resources fit.
-func family(d *Desired, r tool.Resource) (*registry.Offer, error) {
-	o, err := readable(d, r, tool.ResourceName(r.URI))
+func (l *list) family(r tool.Resource) (*registry.Offer, error) {
+	o, err := l.readable(r, tool.ResourceName(r.URI))
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func members(template string) (*regexp.Regexp, error) {
 	return t.Regexp(), nil
 }
 
-func readable(d *Desired, r tool.Resource, name string) (*registry.Offer, error) {
+func (l *list) readable(r tool.Resource, name string) (*registry.Offer, error) {
 	switch {
 	case len(r.URI) > maxURI:
 		return nil, fmt.Errorf("its URI has more than %d bytes", maxURI)
@@ -91,12 +91,12 @@ func readable(d *Desired, r tool.Resource, name string) (*registry.Offer, error)
 	for _, text := range []*string{&r.Name, &r.Title, &r.Description, &r.MIMEType} {
 		*text = strings.ToValidUTF8(*text, "\uFFFD")
 	}
-	input, err := schema.Compile(json.RawMessage(`{"type":"object","maxProperties":0}`), schema.Input)
+	input, err := l.schemas.Compile(json.RawMessage(`{"type":"object","maxProperties":0}`), schema.Input)
 	if err != nil {
 		return nil, err
 	}
 	o := &registry.Offer{Resource: &r, Input: input, Spec: tool.Spec{
-		Op: tool.OpResource, Name: name, Adapter: d.Name, Declared: r.URI, Title: r.Title, Description: r.Description,
+		Op: tool.OpResource, Name: name, Adapter: l.desired.Name, Declared: r.URI, Title: r.Title, Description: r.Description,
 		Effects: tool.ReadOnly, Idempotent: true, Icons: r.Icons, Meta: r.Meta,
 	}}
 	o.Spec.Seal()

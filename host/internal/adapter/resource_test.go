@@ -17,7 +17,7 @@ func TestResourcesFamiliesAndPromptsAreOffered(t *testing.T) {
 		Resources: []tool.Resource{{URI: "note://1", Name: "one"}},
 		Families:  []tool.Resource{{URI: "note://{id}", Name: "each"}},
 		Prompts:   []tool.Prompt{{Name: "sum up", Title: "bad"}, {Name: "sum.up", Arguments: []tool.PromptArgument{{Name: "id", Required: true}}}},
-	}, tool.Digest{})
+	}, tool.Digest{}, nil)
 	if len(notes) != 1 || !strings.Contains(notes[0], `prompt "sum up" left out`) {
 		t.Errorf("notes %v", notes)
 	}
@@ -60,7 +60,7 @@ func TestWhatCannotBeReadIsLeftOutAndNamed(t *testing.T) {
 		"more than 64 parameters":      {Prompts: []tool.Prompt{{Name: "p", Arguments: make([]tool.PromptArgument, 65)}}},
 		"1 resource templates left out: one adapter may have 100": {Families: families(101)},
 	} {
-		if _, notes := adapter.Offers(&adapter.Desired{Name: "notes"}, c, tool.Digest{}); len(notes) != 1 || !strings.Contains(notes[0], want) {
+		if _, notes := adapter.Offers(&adapter.Desired{Name: "notes"}, c, tool.Digest{}, nil); len(notes) != 1 || !strings.Contains(notes[0], want) {
 			t.Errorf("want %q, got %v", want, notes)
 		}
 	}
@@ -80,7 +80,7 @@ func FuzzATemplateIsTakenOrRefused(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, template, uri string) {
 		offers, notes := adapter.Offers(&adapter.Desired{Name: "notes"},
-			adapter.Catalog{Families: []tool.Resource{{URI: template, Name: "n"}}}, tool.Digest{})
+			adapter.Catalog{Families: []tool.Resource{{URI: template, Name: "n"}}}, tool.Digest{}, nil)
 		if len(offers)+len(notes) != 1 {
 			t.Fatalf("%d offers, notes %v", len(offers), notes)
 		}

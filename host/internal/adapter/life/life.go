@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
+	"github.com/toolwharf/toolwharf/host/internal/schema"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -41,6 +42,8 @@ type Config struct {
 	Registry Registry
 	// Specs may be nil: then every tool is what it says of itself.
 	Specs Specs
+	// Schemas may be nil.
+	Schemas *schema.Shared
 	// Key is what origins are keyed with.
 	Key []byte
 	// Pulse is how the health of what serves is asked for.

@@ -222,7 +222,7 @@ func (l *Life) offer(r *running, c adapter.Catalog) error {
 	if err != nil {
 		return &adapter.StartError{Phase: adapter.PhaseCatalog, Reason: err.Error(), Err: err}
 	}
-	offers, notes := adapter.Offers(r.desired, fit, r.desired.Origin(l.config.Key, r.instance.About().Program))
+	offers, notes := adapter.Offers(r.desired, fit, r.desired.Origin(l.config.Key, r.instance.About().Program), l.config.Schemas)
 	specs := make(map[tool.Digest]bool, len(offers))
 	tools := 0
 	for _, o := range offers {

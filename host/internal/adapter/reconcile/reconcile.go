@@ -19,6 +19,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/catalog"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/life"
+	"github.com/toolwharf/toolwharf/host/internal/schema"
 	"github.com/toolwharf/toolwharf/host/internal/secret"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
@@ -84,11 +85,12 @@ const (
 
 // Reconciler is safe for concurrent use.
 type Reconciler struct {
-	config Config
-	kick   chan struct{} // look again
-	wishes chan Wish     // the newest that Run has not seen
-	looked chan struct{} // closed once everything desired has a life
-	once   sync.Once     // closes looked
+	config  Config
+	schemas schema.Shared
+	kick    chan struct{} // look again
+	wishes  chan Wish     // the newest that Run has not seen
+	looked  chan struct{} // closed once everything desired has a life
+	once    sync.Once     // closes looked
 
 	mu       sync.Mutex
 	lives    map[string]*life.Life
@@ -255,7 +257,7 @@ func (r *Reconciler) life(name string) *life.Life {
 	if l == nil {
 		l = life.New(life.Config{
 			Name: name, Launcher: r.config.Launcher, Registry: r.config.Registry, Specs: r.config.Specs,
-			Key: r.config.Key, Pulse: r.config.Pulse, Log: r.config.Log,
+			Schemas: &r.schemas, Key: r.config.Key, Pulse: r.config.Pulse, Log: r.config.Log,
 		})
 		r.lives[name] = l
 	}
