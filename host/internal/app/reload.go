@@ -108,8 +108,8 @@ func (h *Host) reload(ctx context.Context, why string, f *config.File, faults fa
 		return
 	}
 	h.reloads.holds, h.reloads.rules = r.Config, policy.rules
-	h.executor.SetPolicy(policy.Policy)
-	h.reconciler.Want(reconcile.Wish{Adapters: adapters(r.Config), Dirs: directories(r.Config)})
+	h.reconciler.Want(reconcile.Wish{Adapters: adapters(r.Config), Dirs: directories(r.Config)},
+		func() { h.executor.SetPolicy(policy.Policy) })
 	told(r.Config)
 	h.reloads.tell(nil, r.Restart)
 	row := ledger.Row{

@@ -109,11 +109,16 @@ func New(c Config) *Reconciler {
 }
 
 // Want puts another wish in the place of the one before. What both have alike
-// goes on undisturbed; secrets are read again. One caller at a time.
-func (r *Reconciler) Want(w Wish) {
+// goes on undisturbed; secrets are read again. One caller at a time. What has to
+// change with it, such as the rules, changes in along, if not nil: whoever asks
+// from then on what is behind is not answered before the wish is known.
+func (r *Reconciler) Want(w Wish, along func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.unmet = true
+	if along != nil {
+		along()
+	}
 	select {
 	case <-r.wishes: // Run has not seen it and need not
 	default:

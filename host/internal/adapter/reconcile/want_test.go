@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/catalog"
@@ -33,7 +34,7 @@ func TestAnotherWishTouchesOnlyWhatItChanges(t *testing.T) {
 		return f.state("same") == adapter.Ready && f.state("changed") == adapter.Ready && f.state("removed") == adapter.Ready
 	})
 	changed.Config = map[string]any{"n": "2"}
-	f.Want(Wish{Adapters: []Adapter{same, changed, added}, Dirs: dirs})
+	f.Want(Wish{Adapters: []Adapter{same, changed, added}, Dirs: dirs}, nil)
 	until(t, "what is wished is ready, and nothing else is there", func() bool {
 		return f.state("added") == adapter.Ready && f.state("removed") == "" &&
 			len(f.launcher.of("changed")) == 2 && f.launcher.of("changed")[0].over()
@@ -55,7 +56,7 @@ func TestTheSameWishAgainStartsNothing(t *testing.T) {
 	f.runs(t)
 	until(t, "it is ready", func() bool { return f.state("orders") == adapter.Ready })
 	for range 3 {
-		f.Want(Wish{Adapters: []Adapter{runsPlugin("orders", "sql", map[string]any{"n": "1"})}, Dirs: dirs})
+		f.Want(Wish{Adapters: []Adapter{runsPlugin("orders", "sql", map[string]any{"n": "1"})}, Dirs: dirs}, nil)
 	}
 	drop(t, dir, "other", "1") // whatever comes after it comes after those
 	until(t, "the drop-in is ready", func() bool { return f.state("other") == adapter.Ready })
@@ -71,7 +72,7 @@ func TestOtherDirectoriesAreLookedIntoFromNowOn(t *testing.T) {
 	f := newFixture(nil, first)
 	f.runs(t)
 	until(t, "the first directory's is ready", func() bool { return f.state("echo") == adapter.Ready })
-	f.Want(Wish{Dirs: []catalog.Directory{{Path: second, DropIn: true}}})
+	f.Want(Wish{Dirs: []catalog.Directory{{Path: second, DropIn: true}}}, nil)
 	until(t, "the second's is, and the first's is gone", func() bool {
 		return f.state("shop") == adapter.Ready && f.state("echo") == ""
 	})
@@ -155,7 +156,7 @@ func TestAnAdapterIsBehindFromTheWishUntilItServesIt(t *testing.T) {
 	f.launcher.starting = hold
 	f.launcher.mu.Unlock()
 	orders.Prefix = "other_"
-	f.Want(Wish{Adapters: []Adapter{orders, stock}, Dirs: dirs})
+	f.Want(Wish{Adapters: []Adapter{orders, stock}, Dirs: dirs}, nil)
 	if !f.Behind("orders") {
 		t.Error("not behind though the wish is out")
 	}
@@ -167,5 +168,21 @@ func TestAnAdapterIsBehindFromTheWishUntilItServesIt(t *testing.T) {
 	until(t, "it is not behind any more", func() bool { return !f.Behind("orders") && !f.AnyBehind() })
 	if _, ok := f.registry.Snapshot().Find("other_get"); !ok {
 		t.Error("not behind, and not served")
+	}
+}
+
+func TestWhatChangesAlongWithAWishIsNotSeenBeforeIt(t *testing.T) {
+	r := New(Config{Log: hclog.NewNullLogger()})
+	behind := make(chan bool, 1)
+	r.Want(Wish{}, func() {
+		asked := make(chan struct{})
+		go func() { // a call that is judged by the new rules already
+			close(asked)
+			behind <- r.Behind("orders")
+		}()
+		<-asked
+	})
+	if !<-behind {
+		t.Error("an adapter of the configuration before was taken for one of the new")
 	}
 }
