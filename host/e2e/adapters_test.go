@@ -23,7 +23,7 @@ func TestRestartSwapsUnderACallThatRuns(t *testing.T) {
 	lists(t, session, "echo_sleep", true)
 	answered := make(chan error, 1)
 	go func() {
-		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo_sleep", Arguments: map[string]any{"ms": 1500}})
+		r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo_sleep", Arguments: map[string]any{"ms": 4000}})
 		if err == nil && r.IsError {
 			err = fmt.Errorf("%+v", r.Content[0])
 		}
@@ -41,11 +41,19 @@ func TestRestartSwapsUnderACallThatRuns(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &a); code != 0 || err != nil || a.State != "ready" || a.PID == before {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
 	}
-	if gone(before) == nil {
-		t.Error("the old one is gone before its call has ended")
-	}
-	if err := <-answered; err != nil {
-		t.Errorf("the call: %v", err)
+	isGone := gone(before) == nil
+	select {
+	case err := <-answered: // the machine is slow today; then there is nothing to see
+		if err != nil {
+			t.Errorf("the call: %v", err)
+		}
+	default:
+		if isGone {
+			t.Error("the old one is gone before its call has ended")
+		}
+		if err := <-answered; err != nil {
+			t.Errorf("the call: %v", err)
+		}
 	}
 	eventually(t, "the old one is gone", func() error { return gone(before) })
 }

@@ -130,7 +130,7 @@ func holds(b *buffer, word string, times int) error {
 
 func TestAPluginThatFloodsItsLogHoldsNobodyUp(t *testing.T) {
 	dir, plugins := workspace(t, "")
-	script(t, plugins, "floods", `/usr/bin/yes "a line of its log" >&2 & exec `+filepath.Join(built, "examples", "hello"))
+	script(t, plugins, "floods", `/usr/bin/yes "`+strings.Repeat("a line of its log ", 100)+`" >&2 & exec `+filepath.Join(built, "examples", "hello"))
 	h := serve(t, dir)
 	eventually(t, "it is said that lines were dropped", func() error {
 		stdout, _, code := run(t, dir, "adapters", "logs", "floods", "-n", "1000")

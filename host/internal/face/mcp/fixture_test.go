@@ -430,6 +430,12 @@ func (r *record) String() string {
 	return r.b.String()
 }
 
+func (r *record) reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.b.Reset()
+}
+
 // logger logs everything.
 func (r *record) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(r, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -89,7 +89,7 @@ func TestAKeyThatCannotBeOneIsAsGoodAsNone(t *testing.T) {
 func TestKeysOfCallersWithoutANameAreIgnoredWithOneWarning(t *testing.T) {
 	log := &record{}
 	eachWay(t, Config{Log: log.logger()}, func(t *testing.T, h *host) {
-		log.b.Reset()
+		log.reset()
 		for _, era := range eras {
 			h.answer(era, call(era, "echo", `{}`))
 			if got := log.String(); got != "" && era == eras[0] {

@@ -26,8 +26,9 @@ type mirror struct {
 	held   map[string]*listing // by name, with their schemas
 }
 
-// passing is in the maps for no time at all. Nothing that is offered has its name.
-const passing = "toolwharf:passing"
+// passing is in the maps for no time at all. Nothing that is offered has its name:
+// public names of tools and prompts have no dot, and URIs begin with a scheme.
+const passing = "toolwharf.passing"
 
 // follow keeps up with the registry until ctx ends.
 func (m *mirror) follow(ctx context.Context) {
