@@ -22,7 +22,11 @@ func (x *Executor) Subscribe(ctx context.Context, call *tool.Call) error {
 	c := newCase(call, entry.Offer)
 	row := x.row(c)
 	row.Op = ledger.OpSubscription
-	gate, v := x.judge(ctx, c, x.policy.Load(), entry.Offer, nil)
+	policy := x.Policy()
+	if !policy.Sees(c.Principal, c.Spec) {
+		return x.unknown(ctx, c, row)
+	}
+	gate, v := x.judge(ctx, c, policy, entry.Offer, nil)
 	err := v.Err
 	if v.Decision == tool.Ask {
 		err = tool.Errorf(tool.ApprovalDenied, "approval_required", "%s cannot be subscribed to: reading it needs approval", c.Spec.Name)

@@ -13,6 +13,26 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
+func TestWhatIsHiddenCannotBeSubscribedToAndLooksUnknown(t *testing.T) {
+	f := newFixture(t, setting{})
+	if _, err := f.Registry.Replace("notes", f.runner, []*registry.Offer{{
+		Resource: &tool.Resource{URI: "note://1"},
+		Spec:     tool.Spec{Op: tool.OpResource, Name: "resources:note://1", Adapter: "notes", Declared: "note://1", Effects: tool.ReadOnly},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	f.SetPolicy(&Policy{Visible: func(_ tool.Principal, s *tool.Spec) bool { return s.Adapter != "notes" }})
+	call := callOf(t, `{}`)
+	call.Op, call.Name = tool.OpResource, "note://1"
+	err := f.Subscribe(t.Context(), call)
+	if unknown, ok := errors.AsType[*UnknownError](err); !ok || *unknown != (UnknownError{tool.OpResource, "note://1"}) {
+		t.Errorf("ended with %v", err)
+	}
+	if r := f.record(t); r.Op != ledger.OpSubscription || r.Outcome != ledger.Refused || r.Code != "hidden" {
+		t.Errorf("recorded %+v", r.Row)
+	}
+}
+
 func TestWhoMayReadMaySubscribeAndItIsRecorded(t *testing.T) {
 	refuse := says("rules", tool.Refused("no", tool.Errorf(tool.Denied, "denied_by_rule", "no")), nil)
 	for name, c := range map[string]struct {

@@ -82,6 +82,20 @@ func (f *Face) notify(next mcpsdk.MethodHandler) mcpsdk.MethodHandler {
 				return nil, nil
 			}
 		}
+		if p, ok := req.GetParams().(*mcpsdk.ResourceUpdatedNotificationParams); ok && !f.stillSees(req.GetSession(), p.URI) {
+			return nil, nil
+		}
 		return next(ctx, method, req)
 	}
+}
+
+// stillSees reports whether who is at the other end of a session may still know of
+// a resource that it has subscribed to: the policy may be another by now.
+func (f *Face) stillSees(s mcpsdk.Session, uri string) bool {
+	h := f.hearers.find(s)
+	if h == nil {
+		return false
+	}
+	o, ok := f.config.Registry.Snapshot().Find(tool.ResourceName(uri))
+	return ok && f.config.Policy().Sees(h.principal, &o.Spec)
 }

@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/toolwharf/toolwharf/host/internal/executor"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 const noticeUpdated = "notifications/resources/updated"
@@ -89,6 +93,32 @@ func TestSubscriptionsAreBoundedAndEndWithTheirStream(t *testing.T) {
 	_ = res.Body.Close()
 	if got := <-wanted; len(got) != 0 {
 		t.Errorf("then wanted %v", got)
+	}
+}
+
+func TestWhoMayNoLongerKnowOfAResourceHearsOfItNoMore(t *testing.T) {
+	var hidden atomic.Bool
+	policy := &executor.Policy{
+		Visible: func(_ tool.Principal, s *tool.Spec) bool { return !hidden.Load() || s.Name != "resources:note://1" },
+		Settled: func() bool { return false },
+	}
+	h := newHost(t, Config{Policy: func() *executor.Policy { return policy }}).serve().library()
+	s, _ := h.open(t.Context(), body(versionModern, methodListen, `"notifications":{"resourceSubscriptions":["note://1","note://7"]}`, ""))
+	if _, ok := s.next(); !ok {
+		t.Fatal("no stream")
+	}
+	for _, step := range []struct {
+		hide bool
+		want string
+	}{{false, "note://1"}, {true, "note://7"}, {false, "note://1"}} {
+		hidden.Store(step.hide)
+		h.registry.Updated("library", "note://1")
+		if step.hide {
+			h.registry.Updated("library", "note://7")
+		}
+		if m, ok := s.next(); !ok || m.Method != noticeUpdated || !strings.Contains(string(m.Params), step.want) {
+			t.Errorf("hidden %v: heard %s of %s", step.hide, m.Method, m.Params)
+		}
 	}
 }
 
