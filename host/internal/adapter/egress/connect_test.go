@@ -67,13 +67,14 @@ func TestWhereANameLeadsIsJudged(t *testing.T) {
 		"zero.example":     addrs("0.0.0.0"),
 		"mixed.example":    addrs("169.254.169.254", "10.0.0.1", "127.0.0.1"),
 		"nothing.example":  {},
+		"gone.example":     addrs("169.254.169.254", "127.0.0.7"),
 	}
 	resolver := dns(t, func(name string) []netip.Addr { return names[name] })
 	var grants []string
 	for name := range names {
 		grants = append(grants, fmt.Sprintf("%s:%d", name, at.Port()))
 	}
-	grants = append(grants, at.String(), nobody.String(), fmt.Sprintf("absent.example:%d", at.Port()))
+	grants = append(grants, at.String(), nobody.String(), fmt.Sprintf("127.0.0.7:%d", at.Port()), fmt.Sprintf("absent.example:%d", at.Port()))
 	var log journal
 	g := open(t, Config{Grants: grants, Resolver: resolver, Log: log.logger()})
 	for name, want := range map[string]string{
@@ -83,6 +84,7 @@ func TestWhereANameLeadsIsJudged(t *testing.T) {
 		"private.example":  "403 Forbidden: private.example:%d: the name leads to a private address; to reach that, grant the address too, or let names lead there",
 		"cloud.example":    "403 Forbidden: cloud.example:%d: the address is link-local, which no adapter may reach",
 		"zero.example":     "403 Forbidden: zero.example:%d: the address is unspecified, which no adapter may reach",
+		"gone.example":     "502 Bad Gateway: gone.example:%d cannot be reached: connection refused",
 		"absent.example":   "502 Bad Gateway: the name of absent.example:%d does not exist",
 		"nothing.example":  "502 Bad Gateway: the name of nothing.example:%d does not exist",
 	} {
@@ -97,7 +99,7 @@ func TestWhereANameLeadsIsJudged(t *testing.T) {
 	if _, _, answer := through(t, g, nobody.String(), ""); answer != want {
 		t.Errorf("%s, want %s", answer, want)
 	}
-	if c := g.Counts(); c.Opened != 2 || c.Refused != 4 || c.Failed != 3 {
+	if c := g.Counts(); c.Opened != 2 || c.Refused != 4 || c.Failed != 4 {
 		t.Errorf("%+v", c)
 	}
 	// The operator is told the address, the adapter is not.
