@@ -5,6 +5,7 @@ package app
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
 )
 
@@ -17,8 +18,11 @@ const (
 	memoryLimit = 256 << 20
 )
 
-// tune steers the garbage collector, unless the operator does.
+// tune steers the garbage collector, unless the operator does. What reading the
+// configuration has left behind is collected before that: what comes to stay then
+// lies between what stays, and not between holes.
 func tune() {
+	runtime.GC()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
