@@ -21,6 +21,7 @@ type pluginService struct {
 	stopping <-chan struct{}
 
 	configuring sync.Mutex // one at a time: the last one asked wins
+	started     sync.Once  // does what comes after the start
 }
 
 func (s *pluginService) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {

@@ -4,6 +4,7 @@
 package toolwharf
 
 import (
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -157,6 +158,9 @@ func (s *pluginService) Watch(_ *pluginv1.WatchRequest, stream watchStream) erro
 				return nil
 			case <-pause:
 				news, pause = l.news, nil
+				// The start is over. Most plugins are idle for most of the time:
+				// what it has left behind is given back.
+				s.started.Do(debug.FreeOSMemory)
 				continue
 			case <-news:
 			}

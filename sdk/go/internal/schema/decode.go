@@ -97,8 +97,18 @@ func (t *Type) unmarshal(data []byte, into any) error {
 }
 
 // Validate judges data by the schema. It is for people at a terminal: a host
-// has validated already.
-func (t *Type) Validate(data []byte) error { return validate(t.resolved, data) }
+// has validated already, so that of most schemas only the text is kept: what they
+// are resolved to is many times as large.
+func (t *Type) Validate(data []byte) error {
+	if t.resolved != nil || t.JSON == nil {
+		return validate(t.resolved, data)
+	}
+	g, err := Parse(t.JSON, false)
+	if err != nil {
+		return err
+	}
+	return g.Validate(data)
+}
 
 func fieldError(err error) error {
 	if err == nil {

@@ -28,17 +28,21 @@ var (
 // JSON Schema is another thing: ISO 8601.)
 const durationPattern = `^(0|[+-]?([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+)$`
 
-// standard is how types of the standard library are marshalled, and known.
-func standard(known Known) map[reflect.Type]*jsonschema.Schema {
-	all := map[reflect.Type]*jsonschema.Schema{
-		typeDuration:                   {Type: "string", Pattern: durationPattern},
-		typeRaw:                        {},
-		reflect.TypeFor[json.Number](): {Type: "number"},
-		reflect.TypeFor[time.Time]():   {Type: "string", Format: "date-time"},
-		reflect.TypeFor[[]byte]():      {Type: "string", ContentEncoding: "base64"},
-		reflect.TypeFor[big.Int]():     {Type: "integer"},
-	}
-	maps.Copy(all, known)
+// standard is how types of the standard library are marshalled. Inference takes
+// copies of the schemas.
+var standard = Known{
+	typeDuration:                   {Type: "string", Pattern: durationPattern},
+	typeRaw:                        {},
+	reflect.TypeFor[json.Number](): {Type: "number"},
+	reflect.TypeFor[time.Time]():   {Type: "string", Format: "date-time"},
+	reflect.TypeFor[[]byte]():      {Type: "string", ContentEncoding: "base64"},
+	reflect.TypeFor[big.Int]():     {Type: "integer"},
+}
+
+// and returns both.
+func (k Known) and(others Known) Known {
+	all := maps.Clone(k)
+	maps.Copy(all, others)
 	return all
 }
 

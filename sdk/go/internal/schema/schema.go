@@ -21,10 +21,10 @@ type Type struct {
 	// JSON is its schema.
 	JSON json.RawMessage
 
-	resolved *jsonschema.Resolved
-	shape    *shape // nil: encoding/json needs no help
-	timed    bool   // holds durations
-	loose    bool   // holds an interface somewhere: numbers must keep their digits
+	resolved *jsonschema.Resolved // of texts and forms, which every call needs
+	shape    *shape               // nil: encoding/json needs no help
+	timed    bool                 // holds durations
+	loose    bool                 // holds an interface somewhere: numbers must keep their digits
 }
 
 // Input describes a type that JSON objects are decoded into: a struct, a map
@@ -41,7 +41,7 @@ func Opaque() *Type { return &Type{loose: true} }
 
 // describe infers the schema of t; narrow, if any, has the last word on it.
 func describe(t reflect.Type, known Known, input bool, narrow func(*builder, *jsonschema.Schema, string)) (*Type, error) {
-	b := &builder{input: input, known: standard(known), seen: map[reflect.Type]bool{}}
+	b := &builder{input: input, known: standard.and(known), seen: map[reflect.Type]bool{}}
 	b.survey(t)
 	root, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: b.known})
 	if err != nil {
@@ -69,7 +69,11 @@ func describe(t reflect.Type, known Known, input bool, narrow func(*builder, *js
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", t, err)
 	}
-	return &Type{JSON: text, resolved: resolved, shape: shape, timed: shape.timed(), loose: b.loose}, nil
+	described := &Type{JSON: text, shape: shape, timed: shape.timed(), loose: b.loose}
+	if narrow != nil {
+		described.resolved = resolved
+	}
+	return described, nil
 }
 
 // simplify replaces jsonschema-go's faults by what the author can do.
@@ -80,7 +84,7 @@ func simplify(err error, t reflect.Type) error {
 // builder refines one inferred schema.
 type builder struct {
 	input  bool
-	known  map[reflect.Type]*jsonschema.Schema
+	known  Known
 	seen   map[reflect.Type]bool
 	loose  bool
 	faults []error
