@@ -42,7 +42,7 @@ func drivers() []string {
 }
 
 func gates() []string {
-	return internal("rules/...", "approval/...", "limit/...", "hook/...", "cache/...", "redact/...")
+	return internal("rules/...", "approval/...", "limit/...", "hook/...", "cache/...", "redact/...", "kept/...")
 }
 
 func words() []string { return internal("tool/...", "schema/...") }

@@ -41,7 +41,7 @@ func (h *Host) newExecutor(id string) (*executor.Executor, error) {
 	x := executor.New(executor.Config{
 		Registry: h.registry,
 		Journal:  h.vault.spool, Approvals: h.vault.store, Sealer: sealer, Asking: asking, Redactor: &h.redactor,
-		MaxResult: MaxResult, Reached: crashPoint(), Host: id, Key: h.vault.key, Log: telemetry.Slog(h.log.Named("executor")),
+		MaxResult: MaxResult, Kept: h.kept, Reached: crashPoint(), Host: id, Key: h.vault.key, Log: telemetry.Slog(h.log.Named("executor")),
 	})
 	x.SetPolicy(policy.Policy)
 	return x, nil

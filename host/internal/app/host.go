@@ -27,6 +27,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/face/control"
+	"github.com/toolwharf/toolwharf/host/internal/kept"
 	"github.com/toolwharf/toolwharf/host/internal/pin"
 	"github.com/toolwharf/toolwharf/host/internal/redact"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
@@ -69,6 +70,7 @@ type Host struct {
 	tried      atomic.Bool // each adapter was, once
 	reconciler *reconcile.Reconciler
 	known      known
+	kept       *kept.Store
 	logbook    *logbook.Book
 	ownProcess bool // see Options
 
@@ -94,7 +96,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	}
 	h := &Host{
 		config: o.Config, reloads: reloads{holds: o.Config, sum: o.Config.Sum}, hangup: o.Hangup, version: o.Version, log: o.Log, started: time.Now(),
-		runDir: runDir, registry: registry.New(), ownProcess: o.OwnProcess, stopped: make(chan error, 1),
+		runDir: runDir, registry: registry.New(), kept: kept.New(kept.Default), ownProcess: o.OwnProcess, stopped: make(chan error, 1),
 	}
 	defer func() {
 		if err != nil {
@@ -115,7 +117,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		Wish: reconcile.Wish{Adapters: adapters(o.Config), Dirs: directories(o.Config)}, Dir: o.Config.Dir, DropIn: dropInLimits,
 		Secrets: secret.System{Dir: o.Config.Dir},
 		Launcher: &plugin.Launcher{
-			RunDir: runDir.path, MaxResult: MaxResult, Shelf: &pin.Shelf{Dir: runDir.path}, Logs: h.logbook, Redact: h.redactor.Text,
+			RunDir: runDir.path, MaxResult: int64(kept.Default.Each), Shelf: &pin.Shelf{Dir: runDir.path}, Logs: h.logbook, Redact: h.redactor.Text,
 			Updated: h.registry.Updated, CacheDir: filepath.Join(o.Config.State, "cache"), Log: log,
 		},
 		Registry: h.registry, Pins: h.known.pins, Specs: h.known.specs, Key: h.vault.key, Tell: h.redactor.Set,
@@ -153,6 +155,7 @@ func (h *Host) Close() error {
 		defer cancel()
 		errs = append(errs, h.vault.close(ctx))
 	}
+	h.kept.Close()
 	return errors.Join(append(errs, h.runDir.remove())...)
 }
 

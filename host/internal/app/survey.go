@@ -17,6 +17,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/adapter/plugin"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/reconcile"
 	"github.com/toolwharf/toolwharf/host/internal/config"
+	"github.com/toolwharf/toolwharf/host/internal/kept"
 	"github.com/toolwharf/toolwharf/host/internal/pin"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/secret"
@@ -44,7 +45,7 @@ func survey(ctx context.Context, c *config.Config, lock *pin.Lock, log hclog.Log
 	r := reconcile.New(reconcile.Config{
 		Wish: reconcile.Wish{Adapters: adapters(c), Dirs: directories(c)}, Dir: c.Dir, DropIn: dropInLimits,
 		Secrets:  secret.System{Dir: c.Dir},
-		Launcher: &plugin.Launcher{RunDir: runDir.path, MaxResult: MaxResult, Shelf: &pin.Shelf{Dir: runDir.path}, Log: log},
+		Launcher: &plugin.Launcher{RunDir: runDir.path, MaxResult: int64(kept.Default.Each), Shelf: &pin.Shelf{Dir: runDir.path}, Log: log},
 		Registry: registry.New(), Pins: pin.Fixed(lock), Specs: seen, Key: []byte(runDir.path), Log: log,
 	})
 	running, stop := context.WithCancel(ctx)

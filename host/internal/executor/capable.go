@@ -6,25 +6,13 @@ package executor
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
-// IncapableError is the cause of a refusal: the client has not declared what the
-// tool cannot work without (MCP 2026-07-28, basic, MissingRequiredClientCapability).
-type IncapableError struct {
-	// Needs is MCP ClientCapabilities, what the tool needs of it.
-	Needs json.RawMessage
-}
-
-// Error says what is missing.
-func (e *IncapableError) Error() string {
-	return fmt.Sprintf("the client lacks some of %s", e.Needs)
-}
-
-// capable is the gate of a tool that needs something of its client. It stands
-// first: whatever the arguments are, this client cannot call it.
+// capable is the gate of a tool that needs something of its client (MCP 2026-07-28,
+// basic, MissingRequiredClientCapability). It stands first: whatever the arguments
+// are, this client cannot call it.
 type capable struct{}
 
 func (capable) Name() string { return gateCapable }
@@ -37,7 +25,7 @@ func (capable) Judge(_ context.Context, c *tool.Case) (tool.Verdict, error) {
 		return tool.Passed("the client can what the tool needs"), nil
 	}
 	err := tool.Errorf(tool.Denied, "missing_capability", "%s needs a client with the capabilities %.512s", c.Spec.Name, c.Spec.Needs)
-	err.Err = &IncapableError{c.Spec.Needs}
+	err.Needs = c.Spec.Needs
 	return tool.Refused("the client cannot what the tool needs", err), nil
 }
 

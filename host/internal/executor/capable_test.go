@@ -5,7 +5,6 @@ package executor
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
@@ -51,8 +50,7 @@ func TestAToolIsCalledByClientsOnlyThatCanWhatItNeeds(t *testing.T) {
 			if k.may {
 				return
 			}
-			var incapable *IncapableError
-			if !errors.As(err, &incapable) || string(incapable.Needs) != k.needs {
+			if e := tool.AsError(err); string(e.Needs) != k.needs {
 				t.Errorf("%v", err)
 			}
 			want := ending{ledger.Refused, "capable", tool.Denied, "missing_capability", "", 0}

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
+	"github.com/toolwharf/toolwharf/host/internal/kept"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/limit"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
@@ -98,6 +99,8 @@ type Config struct {
 	Redactor Redactor
 	// MaxResult bounds a result, in bytes of its text and structured content.
 	MaxResult int
+	// Kept keeps structured content beyond it for its caller; nil: nobody does.
+	Kept *kept.Store
 	// Host names this host instance in the ledger.
 	Host string
 	// Key is what digests of arguments are keyed with.
@@ -202,6 +205,9 @@ func (x *Executor) Do(ctx context.Context, call *tool.Call) (tool.Outcome, error
 
 // pass is one way through everything.
 func (x *Executor) pass(ctx context.Context, call *tool.Call) (tool.Outcome, error) {
+	if id, ok := kept.ID(call.Name); ok && call.Op == tool.OpResource {
+		return x.recall(ctx, call, id)
+	}
 	entry, release, ok := x.acquire(call)
 	if !ok {
 		return nil, &UnknownError{call.Op, call.Name}

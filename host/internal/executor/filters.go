@@ -22,6 +22,9 @@ func (x *Executor) filter(ctx context.Context, c *tool.Case, p *Policy, offer *r
 		if err := f.Apply(ctx, c, r); err != nil {
 			e := tool.AsError(err)
 			e.Sent, e.Ran = true, tool.RanYes
+			if e.Kind == tool.ResultTooLarge {
+				x.keep(c, r, e)
+			}
 			return e
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/toolwharf/toolwharf/host/internal/kept"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/schema"
@@ -137,6 +138,7 @@ type setting struct {
 	limits        registry.Limits
 	gates         []Gate
 	max           int
+	kept          *kept.Store
 	run           func(context.Context, *tool.Attempt) (tool.Outcome, error)
 }
 
@@ -167,7 +169,7 @@ func newFixture(t testing.TB, s setting) *fixture {
 		t.Fatal(err)
 	}
 	f.Executor = New(Config{
-		Registry: r, Gates: s.gates, Journal: f.journal, MaxResult: s.max, Host: "host_1", Log: slog.New(slog.DiscardHandler),
+		Registry: r, Gates: s.gates, Journal: f.journal, MaxResult: s.max, Kept: s.kept, Host: "host_1", Log: slog.New(slog.DiscardHandler),
 	})
 	return f
 }

@@ -95,6 +95,12 @@ func (r *Redactor) Error(adapter string, e *tool.Error) *tool.Error {
 	}
 	clean := *e
 	clean.Code, clean.Text, clean.Detail = m.text(e.Code), m.text(e.Text), m.text(e.Detail)
+	clean.Needs = m.json(e.Needs)
+	if e.Link != nil {
+		if l, ok := m.block(e.Link).(*tool.Link); ok {
+			clean.Link = l
+		}
+	}
 	if e.Err != nil {
 		clean.Err = m.cause(e.Err)
 	}

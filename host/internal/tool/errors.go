@@ -73,6 +73,11 @@ type Error struct {
 	Sent bool
 	// Ran, if set, is the adapter's own word on whether it acted.
 	Ran Ran
+	// Needs is one JSON object: the MCP client capabilities that the client would
+	// have to declare. Nil: that is not what is wrong.
+	Needs json.RawMessage
+	// Link, if not nil, is where the caller finds the result that is too large.
+	Link *Link
 	// Unrecorded: the call may have run and the ledger does not say so yet.
 	Unrecorded bool
 	// Err is the cause, if there is one.

@@ -6,6 +6,7 @@ package life
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -107,7 +108,7 @@ func TestAfterACrashACallThatReadsOrWasNotSentIsSentOnceMore(t *testing.T) {
 					t.Fatal("it goes on")
 				case tc.again && c.look().text != "process 2, attempt 2":
 					t.Errorf("%+v, want a second attempt", c.look())
-				case !tc.again && (c.look().err == nil || *c.look().err != *unavailable(true)):
+				case !tc.again && !reflect.DeepEqual(c.look().err, unavailable(true)):
 					t.Errorf("%+v, want the error of the only attempt", c.look())
 				}
 				f.expectState(adapter.Ready)
@@ -194,7 +195,7 @@ func TestAnInstanceThatSaysItIsUnavailableAndLivesIsBelieved(t *testing.T) {
 		in.will(func(context.Context, *tool.Attempt) (tool.Outcome, error) { return nil, unavailable(true) })
 		c := f.calls(tool.ReadOnly)
 		pass(noticed)
-		if !c.look().over || c.look().err == nil || *c.look().err != *unavailable(true) {
+		if !c.look().over || !reflect.DeepEqual(c.look().err, unavailable(true)) {
 			t.Errorf("%+v", c.look())
 		}
 	})
@@ -225,7 +226,7 @@ func TestACallerThatIsGoneIsNotServedAgain(t *testing.T) {
 			return nil, unavailable(true)
 		})
 		c := f.callsWithin(ctx, tool.ReadOnly) // it was sent, and that is what is known of it
-		if !c.look().over || c.look().err == nil || *c.look().err != *unavailable(true) {
+		if !c.look().over || !reflect.DeepEqual(c.look().err, unavailable(true)) {
 			t.Errorf("%+v", c.look())
 		}
 	})

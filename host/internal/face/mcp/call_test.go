@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
@@ -151,7 +150,7 @@ func TestAClientIsToldWhichCapabilityItWouldHaveToDeclare(t *testing.T) {
 	eachWay(t, Config{}, func(t *testing.T, h *host) {
 		h.run = func(context.Context, *tool.Call) (tool.Outcome, error) {
 			e := tool.Errorf(tool.Denied, "missing_capability", "echo needs more")
-			e.Err = &executor.IncapableError{Needs: json.RawMessage(`{"sampling":{}}`)}
+			e.Needs = json.RawMessage(`{"sampling":{}}`)
 			return nil, e
 		}
 		res, raw := h.post(versionModern, call(versionModern, "echo", `{}`))

@@ -29,16 +29,26 @@ func failure(err error, version string) (*callResult, *jsonrpc.Error) {
 		return nil, protocolError(protocol)
 	}
 	e := tool.AsError(err)
-	if incapable, ok := errors.AsType[*executor.IncapableError](err); ok && modern(version) {
-		return nil, missingCapability(e, incapable)
+	if e.Needs != nil && modern(version) {
+		return nil, missingCapability(e)
 	}
-	return errorResult(textOfError(e), errorMeta(e)), nil
+	res := errorResult(textOfError(e), errorMeta(e))
+	if e.Link != nil && version >= versionLinks {
+		content, err := contentOf([]tool.Content{&tool.Text{Text: textOfError(e)}, e.Link})
+		if err == nil { // it is the host's own, and can be written
+			res.content = content
+		}
+	}
+	return res, nil
 }
+
+// versionLinks is the first protocol version that knows resource links.
+const versionLinks = "2025-06-18"
 
 // missingCapability tells a client program what it would have to declare. The code
 // is of MCP 2026-07-28 (basic, Error Codes); older versions have none for it.
-func missingCapability(e *tool.Error, cause *executor.IncapableError) *jsonrpc.Error {
-	data, _ := marshal(map[string]json.RawMessage{"requiredCapabilities": cause.Needs}) // it was an object when it came
+func missingCapability(e *tool.Error) *jsonrpc.Error {
+	data, _ := marshal(map[string]json.RawMessage{"requiredCapabilities": e.Needs}) // it was an object when it came
 	return &jsonrpc.Error{Code: mcpsdk.CodeMissingRequiredClientCapabilities, Message: textOfError(e), Data: data}
 }
 

@@ -75,8 +75,12 @@ func TestFailuresAsClientsSeeThem(t *testing.T) {
 		"error_ran":        &tool.Error{Kind: tool.OutcomeUnknown, Text: "who knows", Ran: tool.RanUnknown},
 		"error_retry":      &tool.Error{Kind: tool.RateLimited, Code: "adapter_busy", Text: "later", RetryAfter: time.Nanosecond},
 		"error_unrecorded": &tool.Error{Kind: tool.ToolError, Text: "no", Unrecorded: true},
-		"error_textless":   &tool.Error{Kind: tool.Cancelled},
-		"error_foreign":    json.Unmarshal([]byte("{"), new(int)),
+		"error_link": &tool.Error{
+			Kind: tool.ResultTooLarge, Text: "too large", Ran: tool.RanYes,
+			Link: &tool.Link{URI: "toolwharf://result/call_X", Name: "big", MIMEType: "application/json", Size: new(int64(7))},
+		},
+		"error_textless": &tool.Error{Kind: tool.Cancelled},
+		"error_foreign":  json.Unmarshal([]byte("{"), new(int)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			res, protocol := failure(err, versionModern)
