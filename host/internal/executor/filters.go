@@ -23,7 +23,7 @@ func (x *Executor) filter(ctx context.Context, c *tool.Case, p *Policy, offer *r
 			e := tool.AsError(err)
 			e.Sent, e.Ran = true, tool.RanYes
 			if e.Kind == tool.ResultTooLarge {
-				x.keep(c, r, e)
+				x.keep(c, p, r, e)
 			}
 			return e
 		}

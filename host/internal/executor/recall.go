@@ -18,21 +18,28 @@ import (
 )
 
 // keep keeps structured content that is too large to be given, redacted, and says
-// in the error where its caller finds it.
-func (x *Executor) keep(c *tool.Case, r *tool.Result, e *tool.Error) {
+// in the error where its caller finds it. Where the rules hide such resources from the
+// caller, nothing is kept.
+func (x *Executor) keep(c *tool.Case, p *Policy, r *tool.Result, e *tool.Error) {
 	if x.Kept == nil || c.Op != tool.OpTool || len(r.Structured) <= x.MaxResult ||
 		!utf8.Valid(r.Structured) || !json.Valid(r.Structured) {
+		return
+	}
+	// Not the call's own id: clients see none that is derived from their keys.
+	result := kept.Result{ID: tool.NewID(tool.PrefixCall), Owner: c.Principal, Spec: *c.Spec}
+	uri := kept.URI(result.ID)
+	if !p.Sees(c.Principal, &recalled(tool.ResourceName(uri), &result).Spec) {
 		return
 	}
 	if x.Redactor != nil {
 		x.Redactor.Outcome(c.Spec.Adapter, r)
 	}
-	id := tool.NewID(tool.PrefixCall) // not the call's own: clients see no ids that are derived from their keys
-	if !x.Kept.Keep(kept.Result{ID: id, Owner: c.Principal, Spec: *c.Spec, JSON: r.Structured}) {
+	result.JSON = r.Structured
+	if !x.Kept.Keep(result) {
 		return
 	}
 	size := int64(len(r.Structured))
-	e.Link = &tool.Link{URI: kept.URI(id), Name: c.Spec.Name, MIMEType: "application/json", Size: &size}
+	e.Link = &tool.Link{URI: uri, Name: c.Spec.Name, MIMEType: "application/json", Size: &size}
 	e.Detail = "kept as " + e.Link.URI
 	e.Text = fmt.Sprintf("the result of %s has %d bytes, at most %d are given; read it as %s within %s, or ask for less",
 		c.Spec.Name, size, x.MaxResult, e.Link.URI, x.Kept.For().Round(time.Second))

@@ -133,6 +133,15 @@ func TestForEverybodyElseThereIsNoSuchResult(t *testing.T) {
 	}
 }
 
+func TestWhatTheRulesWouldHideIsNotKept(t *testing.T) {
+	f := newLarge(t, setting{effects: tool.ReadOnly})
+	f.SetPolicy(&Policy{Visible: func(_ tool.Principal, s *tool.Spec) bool { return s.Op != tool.OpResource }})
+	_, err := f.Do(t.Context(), callOf(t, `{}`))
+	if e := tool.AsError(err); e.Kind != tool.ResultTooLarge || e.Link != nil {
+		t.Errorf("%+v", e)
+	}
+}
+
 func TestRulesJudgeTheReadingOfAResultAsThatOfAResource(t *testing.T) {
 	asked := tool.Verdict{Decision: tool.Ask, Reason: "ask"}
 	denied := tool.Refused("no", tool.Errorf(tool.Denied, "rule", "no"))
