@@ -120,8 +120,8 @@ func TestAConnectionHasItsTime(t *testing.T) {
 		g := open(t, Config{Grants: []string{to}, Limits: Limits{Ended: 20 * time.Millisecond}})
 		conn, _ := connected(t, g, to)
 		_ = conn.Close()
-		if err := <-ends; err != nil {
-			t.Errorf("the end of the adapter arrives as %v", err)
+		if err := <-ends; err != nil && !isReset(err) {
+			t.Error(err)
 		}
 		until(t, "its place is free", func() bool { return g.Counts().Open == 0 })
 	})
@@ -129,10 +129,10 @@ func TestAConnectionHasItsTime(t *testing.T) {
 
 func TestAConnectionThatIsUsedStays(t *testing.T) {
 	at := remote(t, "127.0.0.1:0", echo)
-	const idle, head = 200 * time.Millisecond, time.Second
+	const idle, head = time.Second, time.Second
 	g := open(t, Config{Grants: []string{at.String()}, Limits: Limits{Idle: idle, Head: head}})
 	conn, from := connected(t, g, at.String())
-	for began := time.Now(); time.Since(began) < head+idle; time.Sleep(idle / 20) {
+	for began := time.Now(); time.Since(began) < head+idle; time.Sleep(10 * time.Millisecond) {
 		if _, err := conn.Write([]byte{'x'}); err != nil {
 			t.Fatal(err)
 		}
