@@ -89,7 +89,7 @@ func TestWithoutAHostThereIsNothingToRestart(t *testing.T) {
 
 // The interval of the health checks is that of the build that is made for tests.
 func TestAPluginThatHangsIsNoticedEndedAndStartedAgain(t *testing.T) {
-	program := crashing(t)
+	program := crashing()
 	dir, plugins := workspace(t, "defaults: {additive: allow}\n")
 	install(t, "echo", plugins)
 	h := serveWith(t, dir, program)

@@ -42,8 +42,17 @@ func buildAndRun(m *testing.M) int {
 			return 1
 		}
 	}
+	if err := os.Setenv("GORACE", raceOptions); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return m.Run()
 }
+
+// raceOptions are for every process that is started here: a race ends it, and it
+// does not linger for a second before it exits, as it would to see what races with
+// its end.
+const raceOptions = "halt_on_error=1 atexit_sleep_ms=0"
 
 // hostBuild builds the host with the race detector, if the test has it.
 func hostBuild(pkg string) []string {

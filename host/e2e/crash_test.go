@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -17,21 +18,20 @@ import (
 
 // crashing is the host's program as it is built to be killed at a named point
 // of a call.
-func crashing(t *testing.T) string {
-	t.Helper()
+var crashing = sync.OnceValue(func() string {
 	out := filepath.Join(built, "crashing", "toolwharf")
 	args := append([]string{"build", "-C", "..", "-tags", "crashpoints", "-o", out}, hostBuild("./cmd/toolwharf")...)
 	if raw, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-		t.Fatalf("go %v: %v\n%s", args, err, raw)
+		panic(fmt.Sprintf("go %v: %v\n%s", args, err, raw))
 	}
 	return out
-}
+})
 
 // mayHaveRun are the points of a resumed call at which its approval is spent.
 var mayHaveRun = []string{"begun", "sent", "ended"}
 
 func TestAHostThatIsKilledAtAnyPointOfAnApprovedCallNeverRunsItTwice(t *testing.T) {
-	program := crashing(t)
+	program := crashing()
 	for _, point := range []string{"judged", "begun", "sent", "ended"} {
 		t.Run(point, func(t *testing.T) {
 			dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\n")
@@ -86,7 +86,7 @@ func TestAHostThatIsKilledAtAnyPointOfAnApprovedCallNeverRunsItTwice(t *testing.
 }
 
 func TestAHostThatIsKilledAfterItAskedHasAskedOnce(t *testing.T) {
-	program := crashing(t)
+	program := crashing()
 	dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\n")
 	doomed := serveWith(t, dir, program, "CRASH_AT=asked")
 	s := doomed.connect("", nil)
@@ -105,7 +105,7 @@ func TestAHostThatIsKilledAfterItAskedHasAskedOnce(t *testing.T) {
 }
 
 func TestAHostThatSleepsPastItsLeaseRunsNothingThatAnotherHasRun(t *testing.T) {
-	program := crashing(t)
+	program := crashing()
 	dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\n")
 	h := serveWith(t, dir, program)
 	s := h.connect("", nil)

@@ -150,7 +150,7 @@ func start(t *testing.T, program, file string, env []string) *host {
 	}
 	h.cmd = exec.Command(program, "serve", "-c", file, "--log-level", "debug")
 	h.cmd.Stderr = h.stderr
-	h.cmd.Env = append(append(os.Environ(), "GORACE=halt_on_error=1"), env...)
+	h.cmd.Env = append(os.Environ(), env...)
 	if err := h.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

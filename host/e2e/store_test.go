@@ -46,7 +46,7 @@ func TestTwoStdioHostsAndTheCommandLineShareOneStore(t *testing.T) {
 
 func TestAnEffectIsRecordedOnceThoughTheStoreIsGoneWhenItEnds(t *testing.T) {
 	dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\nrules: [{allow: [echo_append_line]}]\n")
-	h := serveWith(t, dir, crashing(t), "STOP_AT=sent")
+	h := serveWith(t, dir, crashing(), "STOP_AT=sent")
 	s := h.connect("", nil)
 	lists(t, s, "echo_append_line", true)
 	type answer struct {

@@ -18,6 +18,7 @@ func TestScripts(t *testing.T) {
 		Cmds: commands(),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HOME", e.WorkDir+"/home")
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // which each command would end with a second of
 			return nil
 		},
 	})
