@@ -29,6 +29,8 @@ require (
 
 require github.com/bmatcuk/doublestar/v4 v4.10.4
 
+require github.com/elastic/go-seccomp-bpf v1.6.0
+
 require (
 	cel.dev/expr v0.25.3 // indirect
 	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect

@@ -62,7 +62,7 @@ func TestRestartBringsBackWhatWasGivenUpAndSaysWhatFails(t *testing.T) {
 	dir, plugins := workspace(t, "")
 	install(t, "hello", plugins)
 	works := filepath.Join(dir, "works")
-	script(t, plugins, "moody", `[ -e `+works+` ] && exec `+filepath.Join(built, "examples", "hello")+`; echo not today >&2; exit 3`)
+	wrapped(t, plugins, "moody", "hello", `[ -e `+works+` ] && exec "${0%/*}/hello"; echo not today >&2; exit 3`)
 	h := serve(t, dir)
 	_, stderr, code := run(t, dir, "adapters", "restart", "moody")
 	if code != 1 || !strings.Contains(stderr, "adapter moody was not restarted") || !strings.Contains(stderr, "not today") {

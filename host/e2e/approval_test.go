@@ -22,12 +22,13 @@ func approving(t *testing.T, more string) (dir, lines string) {
 	dir, plugins := workspace(t, more)
 	install(t, "echo", plugins)
 	lines = filepath.Join(dir, "lines")
+	empty(t, lines)
 	file := filepath.Join(dir, "toolwharf.yaml")
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = append(text, fmt.Sprintf("\nadapters: {echo: {plugin: echo, env: {ECHO_FILE: %q}}}\n", lines)...)
+	text = append(text, fmt.Sprintf("\nadapters: {echo: {plugin: echo, env: {ECHO_FILE: %q}, sandbox: {allow: {write: [lines]}}}}\n", lines)...)
 	if !strings.Contains(more, "approval:") {
 		text = append(text, "approval: deferred\n"...)
 	}
@@ -41,7 +42,7 @@ func approving(t *testing.T, more string) (dir, lines string) {
 func ran(t *testing.T, lines string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(lines)
-	if os.IsNotExist(err) {
+	if len(raw) == 0 && err == nil {
 		return nil
 	}
 	if err != nil {

@@ -19,13 +19,25 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
+// builtBefore is where the programs lie, for a test that runs itself as another
+// user.
+const builtBefore = "E2E_BUILT"
+
 func buildAndRun(m *testing.M) int {
+	if dir := os.Getenv(builtBefore); dir != "" {
+		built, toolwharf = dir, filepath.Join(dir, "bin", "toolwharf")
+		return m.Run()
+	}
 	dir, err := os.MkdirTemp("", "e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	built, toolwharf = dir, filepath.Join(dir, "bin", "toolwharf")
 	for _, b := range []struct {
 		module, out string
@@ -74,6 +86,35 @@ func install(t *testing.T, plugin, dir string) string {
 		t.Fatalf("cp: %v: %s", err, out)
 	}
 	return to
+}
+
+// empty makes an empty file: a plugin that may write it cannot make it.
+func empty(t *testing.T, file string) {
+	t.Helper()
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wrapped installs a folder whose program is a script: "${0%/*}/PLUGIN" is the built
+// plugin beside it. In its sandbox, a script may start what is in its folder and
+// what the system has, and nothing else.
+func wrapped(t *testing.T, dir, name, plugin, text string) (folder string) {
+	t.Helper()
+	made := filepath.Join(dir, "."+name) // not looked at until it is whole
+	if err := os.Mkdir(made, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	install(t, plugin, made)
+	script(t, made, "run", text)
+	if err := os.WriteFile(filepath.Join(made, "plugin.yaml"), []byte("command: [./run]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	folder = filepath.Join(dir, name)
+	if err := os.Rename(made, folder); err != nil {
+		t.Fatal(err)
+	}
+	return folder
 }
 
 // script writes an executable shell script as a plugin.

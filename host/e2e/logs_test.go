@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,7 +20,7 @@ func talkative(t *testing.T, plugins string, lines ...string) {
 	for _, l := range lines {
 		fmt.Fprintf(&says, "echo '%s' >&2\n", l)
 	}
-	script(t, plugins, "chatty", says.String()+"exec "+filepath.Join(built, "examples", "hello"))
+	wrapped(t, plugins, "chatty", "hello", says.String()+`exec "${0%/*}/hello"`)
 }
 
 func TestWhatAPluginLogsIsLoggedAsItsOwnAndCanBeAskedFor(t *testing.T) {
@@ -130,7 +129,7 @@ func holds(b *buffer, word string, times int) error {
 
 func TestAPluginThatFloodsItsLogHoldsNobodyUp(t *testing.T) {
 	dir, plugins := workspace(t, "")
-	script(t, plugins, "floods", `/usr/bin/yes "`+strings.Repeat("a line of its log ", 100)+`" >&2 & exec `+filepath.Join(built, "examples", "hello"))
+	wrapped(t, plugins, "floods", "hello", `/usr/bin/yes "`+strings.Repeat("a line of its log ", 100)+`" >&2 & exec "${0%/*}/hello"`)
 	h := serve(t, dir)
 	h.logs("toolwharf.adapter.floods", "warn", "log lines were dropped: more than 256 KiB came within a second", `"lines":`)
 	stdout, stderr, code := run(t, dir, "adapters", "logs", "floods", "-n", "1000") // what it wrote last; the warning is soon out of it

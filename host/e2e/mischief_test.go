@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -134,7 +133,7 @@ func brokenOnes() []broken {
 		{name: "floods its watch", state: "ready"}, // on a slow machine the host cannot follow fast enough to slow it down
 		{name: "floods its watch with notes", state: "ready", log: `"left_out_before":`},
 	} {
-		b.script = fmt.Sprintf("MISCHIEF=%q exec %s", b.name, filepath.Join(built, "examples", "mischief"))
+		b.script = fmt.Sprintf(`MISCHIEF=%q exec "${0%%/*}/mischief"`, b.name)
 		all = append(all, b)
 	}
 	return all
@@ -152,7 +151,7 @@ func TestUnderStressABrokenAdapterIsBoundedAndNamedAndHidesNoToolOfAnother(t *te
 		for i, b := range brokenOnes() {
 			name := fmt.Sprintf("broken%d", i) // what one has shown is remembered
 			before := len(h.stderr.String())
-			file := script(t, plugins, name, b.script)
+			file := wrapped(t, plugins, name, "mischief", b.script)
 			eventually(t, "an adapter that "+b.name, func() error {
 				a := h.moored()[name]
 				shown := strings.Join(append(a.Notes, a.Cause), "\n")
@@ -176,7 +175,7 @@ func TestUnderStressABrokenAdapterIsBoundedAndNamedAndHidesNoToolOfAnother(t *te
 					return nil
 				})
 			}
-			if err := os.Remove(file); err != nil {
+			if err := os.RemoveAll(file); err != nil {
 				t.Fatal(err)
 			}
 			if b.state == "ready" {

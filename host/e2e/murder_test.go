@@ -39,9 +39,11 @@ func newFleet(t *testing.T, size int) *fleet {
 	yaml.WriteString("rules: [{allow: ['*_append_call']}]\nadapters:\n")
 	for i := range size {
 		plugin := []string{"echo", "parent"}[i%2]
-		fmt.Fprintf(&yaml, "  a%d: {plugin: %s, env: {ECHO_FILE: calls}, limits: {restarts: 1000}}\n", i, plugin)
+		sandbox := []string{"{allow: {write: [calls]}}", "off"}[i%2]
+		fmt.Fprintf(&yaml, "  a%d: {plugin: %s, env: {ECHO_FILE: calls}, limits: {restarts: 1000}, sandbox: %s}\n", i, plugin, sandbox)
 	}
 	dir, plugins := workspace(t, yaml.String())
+	empty(t, filepath.Join(dir, "calls"))
 	install(t, "echo", plugins)
 	hidden := filepath.Join(plugins, ".sleep")
 	if out, err := exec.Command("cp", "/bin/sleep", hidden).CombinedOutput(); err != nil {

@@ -81,7 +81,8 @@ func TestNothingThatAPluginHasStartedOutlivesIt(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir, plugins := workspace(t, "")
+			// Without a sandbox, which would hold it back.
+			dir, plugins := workspace(t, "adapters: {wild: {plugin: wild, sandbox: off}}\n")
 			program, ids := runaway(t, dir, plugins, "wild")
 			h := serve(t, dir)
 			pids := ranAway(t, ids)

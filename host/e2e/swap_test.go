@@ -40,9 +40,10 @@ func TestUnderStressSwapsFailNoCall(t *testing.T) {
 	var yaml strings.Builder
 	yaml.WriteString("rules: [{allow: ['*_append_call']}]\nadapters:\n")
 	for i := range adapters {
-		fmt.Fprintf(&yaml, "  a%d: {plugin: echo%d, env: {ECHO_FILE: calls}}\n", i, i)
+		fmt.Fprintf(&yaml, "  a%d: {plugin: echo%d, env: {ECHO_FILE: calls}, sandbox: {allow: {write: [calls]}}}\n", i, i)
 	}
 	dir, plugins := workspace(t, yaml.String())
+	empty(t, filepath.Join(dir, "calls"))
 	exes := map[string]int{}
 	file := func(i int) string { return filepath.Join(plugins, fmt.Sprintf("echo%d", i)) }
 	for i := range adapters {

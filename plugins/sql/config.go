@@ -34,7 +34,10 @@ func check(_ context.Context, c config) ([]toolwharf.Grant, error) {
 	if err = errors.Join(err, checkTables(c.AllowedTables)); err != nil {
 		return nil, err
 	}
-	return []toolwharf.Grant{toolwharf.Read(path)}, nil
+	// What another program that writes has beside it; none of it need be there.
+	return []toolwharf.Grant{
+		toolwharf.Read(path), toolwharf.Read(path + "-wal"), toolwharf.Read(path + "-shm"), toolwharf.Read(path + "-journal"),
+	}, nil
 }
 
 // checkTables refuses entries that cannot be meant.
@@ -113,8 +116,9 @@ func openDatabase(ctx context.Context, c config) (*database, error) {
 		maxBytes = int(host)
 	}
 	db, err := sqlite.Open(ctx, path, sqlite.Options{
-		Tables: c.AllowedTables,
-		Stuck:  endProcess,
+		Tables:  c.AllowedTables,
+		Stuck:   endProcess,
+		ShutOut: startAnew,
 		Limits: engine.Limits{
 			MaxRows: c.MaxRows, MaxBytes: maxBytes, MaxCellBytes: c.MaxCellBytes,
 			Timeout: c.StatementTimeout, Connections: c.PoolMax, ConnectionWait: c.PoolWait,

@@ -42,6 +42,13 @@ func plugin() *toolwharf.Plugin[database] {
 	return p
 }
 
+// startAnew is for a log that has come since the sandbox was made. The host makes a
+// new one, and repeats what was under way.
+func startAnew() {
+	slog.Warn("the database has a log that was not there before and that this process may not read; ending the process, since the next one may")
+	os.Exit(1)
+}
+
 // endProcess is for an engine that does not stop. The host starts a fresh
 // process and repeats what was under way; a busy loop would be there for ever.
 func endProcess() {

@@ -116,6 +116,9 @@ func (p *program) showAdapter(c *cobra.Command, a control.Adapter) error {
 		{"crashes", strconv.Itoa(a.Crashes)},
 		{"sandbox", a.Sandbox},
 	}
+	for _, r := range a.Reach {
+		rows = append(rows, []string{"may", printable(r)})
+	}
 	if a.PID != 0 {
 		rows = append(rows, []string{"process", strconv.Itoa(a.PID)})
 	}

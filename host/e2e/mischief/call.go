@@ -113,6 +113,15 @@ var acts = map[string]func(*pluginv1.CallToolRequest, stream) (done bool, err er
 		}
 		return true, nil
 	},
+	// intrude tries what its text says, and answers what came of it.
+	"intrude": func(r *pluginv1.CallToolRequest, s stream) (bool, error) {
+		words := strings.Fields(said(r))
+		outcome := "it worked"
+		if err := attempt(words[0], words[1:]); err != nil {
+			outcome = err.Error()
+		}
+		return true, s.Send(result(outcome))
+	},
 	"nothing": func(*pluginv1.CallToolRequest, stream) (bool, error) { return true, nil },
 }
 

@@ -37,6 +37,9 @@ import (
 const mib = 1 << 20
 
 func main() {
+	if os.Getenv("MISCHIEF") == "stays" {
+		select {}
+	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	check(err)
 	template := &x509.Certificate{
@@ -129,11 +132,32 @@ func (p *plugin) shutdown() {
 }
 
 func (p *plugin) Describe(context.Context, *pluginv1.DescribeRequest) (*pluginv1.DescribeResponse, error) {
-	return &pluginv1.DescribeResponse{Name: "mischief", Version: "1"}, nil
+	d := &pluginv1.DescribeResponse{Name: "mischief", Version: "1"}
+	if p.mischief == "intrudes" {
+		d.ConfigSchema = []byte(`{"type":"object"}`)
+	}
+	return d, nil
 }
 
-func (p *plugin) Configure(context.Context, *pluginv1.ConfigureRequest) (*pluginv1.ConfigureResponse, error) {
+func (p *plugin) Configure(_ context.Context, request *pluginv1.ConfigureRequest) (*pluginv1.ConfigureResponse, error) {
 	r := &pluginv1.ConfigureResponse{}
+	if p.mischief == "intrudes" { // it asks for what its configuration says
+		var config struct {
+			Read    []string `json:"read"`
+			Write   []string `json:"write"`
+			Connect []string `json:"connect"`
+		}
+		if err := json.Unmarshal(request.GetConfig(), &config); err != nil {
+			return nil, err
+		}
+		for kind, values := range map[pluginv1.GrantKind][]string{
+			pluginv1.GrantKind_GRANT_KIND_READ: config.Read, pluginv1.GrantKind_GRANT_KIND_WRITE: config.Write, pluginv1.GrantKind_GRANT_KIND_CONNECT: config.Connect,
+		} {
+			for _, v := range values {
+				r.Grants = append(r.Grants, &pluginv1.Grant{Kind: kind, Value: v})
+			}
+		}
+	}
 	if p.mischief == "has a million warnings" {
 		for range 1_000_000 {
 			r.Diagnostics = append(r.Diagnostics, &pluginv1.Diagnostic{Severity: pluginv1.Severity_SEVERITY_WARNING, Summary: "w"})

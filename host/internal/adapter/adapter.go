@@ -68,11 +68,38 @@ type Desired struct {
 	// Env are variables beside those that the host sets.
 	Env map[string]string
 	// Dir is the working directory.
-	Dir    string
-	Limits Limits
+	Dir     string
+	Limits  Limits
+	Sandbox Sandbox
 	// Locate says where a place of Config, an RFC 6901 pointer, stands in the
 	// operator's file; nil: there is no file.
 	Locate func(pointer string) string
+}
+
+// Sandbox is how an adapter's process is confined.
+type Sandbox struct {
+	// Off: not at all.
+	Off bool
+	// Allow is what the operator lets it reach, beside what its configuration
+	// names. Paths may be relative to Dir.
+	Allow []Grant
+}
+
+// GrantKind is a kind of access to something outside a process.
+type GrantKind string
+
+// The kinds; paths to read and write are files or everything beneath a directory,
+// what is connected to is host:port.
+const (
+	GrantRead    GrantKind = "read"
+	GrantWrite   GrantKind = "write"
+	GrantConnect GrantKind = "connect"
+)
+
+// Grant is access to one thing.
+type Grant struct {
+	Kind  GrantKind `json:"kind"`
+	Value string    `json:"value"`
 }
 
 // Limits of one adapter.
@@ -97,7 +124,7 @@ func (d *Desired) Digest() tool.Digest {
 	slices.Sort(env)
 	parts := []string{
 		d.Name, d.Program.Plugin, d.Program.Path, fmt.Sprintf("%q", d.Program.Command), d.Program.Stamp, d.Program.Pin.String(), d.Prefix,
-		string(d.Config), d.Dir, fmt.Sprintf("%v %v %v %+v", d.Configured, d.MayAsk, d.PassPrincipal, d.Limits),
+		string(d.Config), d.Dir, fmt.Sprintf("%v %v %v %+v %q", d.Configured, d.MayAsk, d.PassPrincipal, d.Limits, fmt.Sprint(d.Sandbox)),
 	}
 	var b strings.Builder
 	for _, p := range append(parts, env...) {
@@ -165,6 +192,9 @@ type About struct {
 	PID            int
 	// Program is the hash of what is executed.
 	Program tool.Digest
+	// Sandbox is what confines it, Reach what it may reach.
+	Sandbox string
+	Reach   []string
 	// Notes are warnings about the configuration.
 	Notes []string
 }

@@ -48,7 +48,9 @@ type Status struct {
 	Retry *time.Time
 	// Sandbox is what confines the process.
 	Sandbox string
-	Notes   []string
+	// Reach is what it may reach outside of itself.
+	Reach []string
+	Notes []string
 	// Tried: its first start has come to an end, whatever end.
 	Tried bool
 }

@@ -4,8 +4,10 @@
 package app
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
@@ -33,10 +35,27 @@ func adapters(c *config.Config) []reconcile.Adapter {
 				Timeout: a.Limits.Timeout, MaxInFlight: a.Limits.MaxInFlight, Restarts: a.Limits.Restarts,
 				StartTimeout: startTimeout,
 			},
-			Locate: func(pointer string) string { return a.At(pointer).String() },
+			Sandbox: confinement(a),
+			Locate:  func(pointer string) string { return a.At(pointer).String() },
 		})
 	}
 	return out
+}
+
+// confinement is how the configuration has an adapter confined.
+func confinement(a config.Adapter) adapter.Sandbox {
+	s := adapter.Sandbox{Off: a.Sandbox == "off"}
+	for kind, values := range map[adapter.GrantKind][]string{
+		adapter.GrantRead: a.Allow.Read, adapter.GrantWrite: a.Allow.Write, adapter.GrantConnect: a.Allow.Connect,
+	} {
+		for _, v := range values {
+			s.Allow = append(s.Allow, adapter.Grant{Kind: kind, Value: v})
+		}
+	}
+	slices.SortFunc(s.Allow, func(a, b adapter.Grant) int { // the same each time
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Value, b.Value))
+	})
+	return s
 }
 
 // directories are where plugins are looked for: beside the host's executable

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/catalog"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/plugin"
 	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/doctor"
 	"github.com/toolwharf/toolwharf/host/internal/face/control"
@@ -57,8 +58,6 @@ func Diagnose(ctx context.Context, file string) *Diagnosis {
 	d.host(ctx, state, cfg)
 	d.add(doctor.OpenFiles())
 	d.add(doctor.Kernel(ctx)...)
-	d.add(doctor.Warned("sandbox", "give the host a user or a container of its own; see who may read what it may",
-		"adapters run without a sandbox today: each has its own process and secrets, and the user and files of the host"))
 	return d
 }
 
@@ -165,6 +164,9 @@ func (d *Diagnosis) reload(r *control.Reload) {
 
 func (d *Diagnosis) moored(a control.Adapter) {
 	name := "adapter " + a.Name
+	if a.Sandbox == plugin.UnconfinedOff {
+		d.add(doctor.Warned(name, "remove sandbox: off; sandbox.allow gives it what it needs", "its process runs without a sandbox"))
+	}
 	switch state := adapter.State(a.State); {
 	case state == adapter.Ready && a.Cause == "":
 		d.add(doctor.Passed(name, "ready, process %d, %d tools", a.PID, a.Tools))

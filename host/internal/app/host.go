@@ -22,6 +22,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/adapter/logbook"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/plugin"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/reconcile"
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/config"
@@ -119,6 +120,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		Launcher: &plugin.Launcher{
 			RunDir: runDir.path, MaxResult: int64(kept.Default.Each), Shelf: &pin.Shelf{Dir: runDir.path}, Logs: h.logbook, Redact: h.redactor.Text,
 			Updated: h.registry.Updated, CacheDir: filepath.Join(o.Config.State, "cache"), Log: log,
+			Confinement: confine(o.Config, runDir.path, GrantsPath(o.Config), h.vault.key),
 		},
 		Registry: h.registry, Pins: h.known.pins, Specs: h.known.specs, Key: h.vault.key, Tell: h.redactor.Set,
 		Pulse: pulse(), Log: log,
@@ -129,8 +131,12 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 // Start starts the adapters, in the background.
 func (h *Host) Start(ctx context.Context) {
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
-	h.log.Warn("adapters run without a sandbox: they have their own process and secrets, " +
-		"but the same user and files as the host")
+	if !sandbox.Here {
+		h.log.Warn("adapters run without a sandbox, which this system does not have: they have their own process and secrets, " +
+			"but the same user and files as the host")
+	} else if s := sandbox.Probe(); !s.Whole() {
+		h.log.Warn("this machine cannot confine adapters as it should; `toolwharf doctor` says why", "not_held", sandbox.For(s, nil).Missing(s))
+	}
 	go h.known.follow(ctx, h.reconciler.Review)
 	if h.ownProcess {
 		go rest(ctx, allocated, debug.FreeOSMemory)
@@ -181,7 +187,7 @@ func (h *Host) moored() []control.Adapter {
 		out = append(out, control.Adapter{
 			Name: s.Name, Plugin: s.Plugin, State: string(s.State), Since: s.Since, Prefix: s.Prefix, Tools: s.Tools,
 			Path: s.Path, Version: s.Version, PID: s.PID, Crashes: s.Crashes, Cause: s.Cause, Retry: s.Retry,
-			Sandbox: s.Sandbox, Notes: s.Notes,
+			Sandbox: s.Sandbox, Reach: s.Reach, Notes: s.Notes,
 		})
 	}
 	return out

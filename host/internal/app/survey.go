@@ -44,8 +44,11 @@ func survey(ctx context.Context, c *config.Config, lock *pin.Lock, log hclog.Log
 	seen := &witness{tools: map[string]pin.Tools{}}
 	r := reconcile.New(reconcile.Config{
 		Wish: reconcile.Wish{Adapters: adapters(c), Dirs: directories(c)}, Dir: c.Dir, DropIn: dropInLimits,
-		Secrets:  secret.System{Dir: c.Dir},
-		Launcher: &plugin.Launcher{RunDir: runDir.path, MaxResult: int64(kept.Default.Each), Shelf: &pin.Shelf{Dir: runDir.path}, Log: log},
+		Secrets: secret.System{Dir: c.Dir},
+		Launcher: &plugin.Launcher{
+			RunDir: runDir.path, MaxResult: int64(kept.Default.Each), Shelf: &pin.Shelf{Dir: runDir.path}, Log: log,
+			Confinement: confine(c, runDir.path, "", []byte(runDir.path)),
+		},
 		Registry: registry.New(), Pins: pin.Fixed(lock), Specs: seen, Key: []byte(runDir.path), Log: log,
 	})
 	running, stop := context.WithCancel(ctx)

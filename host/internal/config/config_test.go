@@ -360,6 +360,7 @@ adapters:
       dsn: sqlite:orders.db
       allowed_tables: [orders]
       key: "${ORDERS_KEY}"
+    sandbox: {allow: {read: [data], write: [/var/spool/orders], connect: ["db:5432"]}}
   echo:
     plugin: echo
     prefix: ""
@@ -389,7 +390,7 @@ http:
 	want.Plugins = config.Plugins{Dirs: []string{filepath.Join(dir, "plugins"), dir}, Trust: "directory"}
 	want.Adapters = []config.Adapter{
 		{
-			Name: "echo", Line: 14, Plugin: "echo", Config: map[string]any{}, Prefix: "",
+			Name: "echo", Line: 15, Plugin: "echo", Config: map[string]any{}, Prefix: "",
 			Env:     map[string]string{"PORT": "8080", "DEBUG": "true", "RATE": "1.50", "NAME": "x"},
 			Limits:  config.AdapterLimits{Timeout: 90 * time.Second, MaxInFlight: 4},
 			Sandbox: "off",
@@ -401,6 +402,7 @@ http:
 			},
 			Limits:  config.AdapterLimits{Timeout: 30 * time.Second, MaxInFlight: 16, Restarts: 5},
 			Sandbox: "auto",
+			Allow:   config.Grants{Read: []string{filepath.Join(dir, "data")}, Write: []string{"/var/spool/orders"}, Connect: []string{"db:5432"}},
 		},
 	}
 	want.HTTP = config.HTTP{

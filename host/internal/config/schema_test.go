@@ -324,7 +324,6 @@ var unbuiltSamples = map[string]string{
 	"adapters.*.may_ask":       "adapters: {a: {plugin: p, may_ask: true}}",
 	"adapters.*.allow_urls":    "adapters: {a: {plugin: p, allow_urls: true}}",
 	"adapters.*.sandbox.mode":  "adapters: {a: {plugin: p, sandbox: strict}}",
-	"adapters.*.sandbox.allow": "adapters: {a: {plugin: p, sandbox: {allow: {read: [/x]}}}}",
 	"adapters.*.limits.memory": "adapters: {a: {plugin: p, limits: {memory: 1GiB}}}",
 }
 

@@ -40,8 +40,7 @@ var notBuilt = []unbuilt{
 	{key: keys("adapters", "*", "exclude"), advice: "remove it; every tool would be served"},
 	{key: keys("adapters", "*", "may_ask"), when: not("false"), advice: "remove it"},
 	{key: keys("adapters", "*", "allow_urls"), when: not("false"), advice: "remove it"},
-	{key: keys("adapters", "*", "sandbox", "mode"), when: not("auto", "off"), advice: "use auto; no plugin is confined yet, except by its container"},
-	{key: keys("adapters", "*", "sandbox", "allow"), advice: "remove it; no plugin is confined yet"},
+	{key: keys("adapters", "*", "sandbox", "mode"), when: not("auto", "off"), advice: "use auto, which takes what the kernel gives and says what it does not hold"},
 	{key: keys("adapters", "*", "limits", "memory"), advice: "remove it and limit the memory from outside, by a container or a service manager"},
 }
 

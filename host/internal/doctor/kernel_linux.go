@@ -8,40 +8,44 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 )
 
 // Kernel looks what this kernel has to confine adapters with.
-func Kernel(ctx context.Context) []Check { return []Check{landlock(), seccomp(), namespaces(ctx)} }
-
-// landlock asks for the version of its interface, which takes nothing away.
-func landlock() Check {
-	const name = "landlock"
-	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	switch errno {
-	case 0:
-		return Passed(name, "available, ABI %d", abi)
-	case unix.ENOSYS:
-		return Warned(name, "a kernel of 5.13 or newer has it", "not available: this kernel, or the container, does not know it")
-	case unix.EOPNOTSUPP:
-		return Warned(name, "add landlock to lsm= of the kernel's command line", "not available: the kernel knows it, and it is not enabled")
-	default:
-		return Warned(name, "", "not available: %v", errno)
-	}
+func Kernel(ctx context.Context) []Check {
+	s := sandbox.Probe()
+	return []Check{landlock(s), seccomp(s), namespaces(ctx), confinement(s)}
 }
 
-// seccomp asks for a filter that is nowhere: a kernel that takes filters looks
-// for it in vain, and installs nothing.
-func seccomp() Check {
+func landlock(s sandbox.Support) Check {
+	const name = "landlock"
+	if s.Landlock == 0 {
+		return Warned(name, "use a kernel that has it: without it, nothing holds an adapter to its own files", "not available: %s", s.WhyNoLandlock)
+	}
+	return Passed(name, "available, ABI %d", s.Landlock)
+}
+
+func seccomp(s sandbox.Support) Check {
 	const name = "seccomp"
-	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, 0, 0, 0)
-	if !errors.Is(err, unix.EFAULT) {
-		return Warned(name, "a kernel with CONFIG_SECCOMP_FILTER has it", "not available: %v", err)
+	if !s.Seccomp {
+		return Warned(name, "use a kernel that has it: without it, an adapter can open any connection", "not available: %s", s.WhyNoSeccomp)
 	}
 	return Passed(name, "available")
+}
+
+// confinement is what it comes to.
+func confinement(s sandbox.Support) Check {
+	const name = "sandbox"
+	policy := sandbox.For(s, nil)
+	if missing := policy.Missing(s); len(missing) > 0 {
+		return Warned(name, "use a newer kernel, or give the host a container of its own (docs/isolation.md)",
+			"auto is %s; not held: %s", policy, strings.Join(missing, ", "))
+	}
+	return Passed(name, "auto is %s; an adapter that may connect is held to less, which `toolwharf adapters show` says", policy)
 }
 
 // namespaces starts this program once in a user namespace of its own: what may

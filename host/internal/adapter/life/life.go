@@ -78,11 +78,14 @@ type wanted struct {
 	restarts uint64
 }
 
+// unconfined is what confines a process that is not there.
+const unconfined = "none"
+
 // New starts a life that waits to be told what is wanted.
 func New(c Config) *Life {
 	l := &Life{
 		config: c, signal: make(chan struct{}, 1), known: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{}),
-		status: adapter.Status{Name: c.Name, State: adapter.Waiting, Since: time.Now(), Sandbox: "none"},
+		status: adapter.Status{Name: c.Name, State: adapter.Waiting, Since: time.Now(), Sandbox: unconfined},
 	}
 	go (&machine{Life: l, temper: newTemper()}).run()
 	return l
@@ -231,7 +234,7 @@ func (l *Life) failed(w wanted, cur *running, err error, delay time.Duration) {
 			s.Cause = "the new version did not start, the old one serves on: " + s.Cause
 			return
 		}
-		s.PID, s.Version = 0, ""
+		s.PID, s.Version, s.Sandbox, s.Reach = 0, "", unconfined, nil
 		var refused *adapter.StartError
 		var needs *adapter.NeedsConfigError
 		switch {

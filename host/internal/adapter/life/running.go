@@ -4,6 +4,7 @@
 package life
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,7 +114,8 @@ func (l *Life) succeed(s started, old *running) error {
 	}
 	go s.heed(s.watching)
 	l.config.Log.Info("adapter is ready", "adapter", l.config.Name, "plugin", s.desired.Program.Plugin,
-		"pid", s.instance.About().PID, "offers", len(s.specs), "took", time.Since(s.began).Round(time.Millisecond))
+		"pid", s.instance.About().PID, "offers", len(s.specs), "sandbox", s.instance.About().Sandbox,
+		"reaches", s.instance.About().Reach, "took", time.Since(s.began).Round(time.Millisecond))
 	if old != nil {
 		l.retire(old, s.retired)
 	}
@@ -249,7 +251,7 @@ func (l *Life) offer(r *running, c adapter.Catalog) error {
 	l.update(func(s *adapter.Status) {
 		r.specs, r.newest, r.retired, l.current = specs, c, retired, r
 		s.State, s.Tools, s.Cause, s.Retry, s.Tried = adapter.Ready, tools, "", nil, true
-		s.PID, s.Version = about.PID, about.Version
+		s.PID, s.Version, s.Sandbox, s.Reach = about.PID, about.Version, cmp.Or(about.Sandbox, unconfined), about.Reach
 		s.Notes = append(append([]string(nil), about.Notes...), notes...)
 	})
 	return nil
@@ -352,5 +354,6 @@ func (l *Life) leave(r *running, state adapter.State, cause string) {
 	}
 	l.update(func(s *adapter.Status) {
 		s.State, s.Cause, s.Tools, s.PID, s.Tried, s.Retry, s.Notes = state, cause, 0, 0, true, nil, nil
+		s.Sandbox, s.Reach = unconfined, nil
 	})
 }

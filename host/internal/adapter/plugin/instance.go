@@ -31,8 +31,11 @@ type instance struct {
 	client  *goplugin.Client
 	conn    *grpc.ClientConn
 	about   adapter.About
-	log     hclog.Logger
-	redact  func(adapter, text string) string
+	config  []byte // until it is handed over
+	// cacheDir is its own; "": it has none.
+	cacheDir string
+	log      hclog.Logger
+	redact   func(adapter, text string) string
 	// updated is Launcher.Updated.
 	updated       func(adapter, uri string)
 	passPrincipal bool
@@ -95,6 +98,13 @@ func (in *instance) Drain(ctx context.Context) error {
 		<-gone
 		return err
 	}
+}
+
+// abandon ends what did not come to serve.
+func (in *instance) abandon(ctx context.Context) {
+	end, done := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+	defer done()
+	_ = in.Drain(end)
 }
 
 // Catalogs follows the plugin's Watch stream.

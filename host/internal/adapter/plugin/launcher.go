@@ -68,6 +68,8 @@ type Launcher struct {
 	Shelf *pin.Shelf
 	// Logs take what plugins write to stderr; nil: nobody does.
 	Logs Logs
+	// Confinement confines what is started; nil: nothing does.
+	Confinement *Confinement
 	// Redact takes an adapter's secrets out of what is said of it; may be nil.
 	Redact func(adapter, text string) string
 	Log    hclog.Logger
@@ -98,28 +100,15 @@ func (l *Launcher) start(ctx context.Context, d *adapter.Desired) (adapter.Insta
 	if err != nil {
 		return nil, &adapter.StartError{Phase: adapter.PhaseLaunch, Reason: "cannot be executed: " + cause(err), Err: err}
 	}
-	proc, client, conn, err := l.launch(ctx, d, d.Program.Argv(at))
+	in, err := l.ready(ctx, d, at, program)
 	if err != nil {
-		return nil, err
-	}
-	in := &instance{
-		name: d.Name, process: proc, client: client, conn: conn,
-		log: l.Log.Named(d.Name), redact: l.redacted, updated: l.Updated,
-		passPrincipal: d.PassPrincipal,
-	}
-	cache, err := l.cacheDir(d.Name)
-	if err != nil { // it can do without
-		l.Log.Warn("no cache directory", "adapter", d.Name, "error", err)
-		cache = ""
-	}
-	if err := in.prepare(ctx, d, l.MaxResult, cache); err != nil {
-		end, done := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
-		defer done()
-		_ = in.Drain(end)
+		if in != nil {
+			in.abandon(ctx)
+		}
 		return nil, err
 	}
 	in.about.Program = program
-	if cache != "" {
+	if in.cacheDir != "" {
 		go l.keepTrim(in)
 	}
 	return in, nil
@@ -139,8 +128,22 @@ func (l *Launcher) take(p *adapter.Program) (at string, hash tool.Digest, err er
 	return at, p.Pin, err
 }
 
-// launch executes the program and shakes hands with it.
-func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string) (*process.Process, *goplugin.Client, *grpc.ClientConn, error) {
+// launch executes the program, in a cage unless that is nil, and shakes hands with
+// it.
+func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string, c *cage) (_ *process.Process, _ *goplugin.Client, _ *grpc.ClientConn, err error) {
+	var proc *process.Process
+	if c != nil {
+		defer func() {
+			if err != nil {
+				c.remove()
+				return
+			}
+			go func() {
+				<-proc.Done()
+				c.remove()
+			}()
+		}()
+	}
 	keys, err := newPair()
 	if err != nil {
 		return nil, nil, nil, startError(adapter.PhaseLaunch, err)
@@ -149,7 +152,9 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string
 	if d.Program.Command != nil {
 		handshake = append(handshake, FolderVariable)
 	}
-	var proc *process.Process
+	if c != nil {
+		handshake = append(handshake, c.environment(d.Env)...)
+	}
 	started := make(chan struct{})
 	config := &goplugin.ClientConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{
@@ -168,7 +173,12 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string
 				_ = os.Remove(socketDir) // go-plugin removes it only once there is a runner
 				return nil, err
 			}
-			proc = process.New(process.Spec{Path: argv[0], Args: argv[1:], Env: env, Dir: d.Dir, SocketDir: socketDir})
+			spec := process.Spec{Path: argv[0], Args: argv[1:], Env: env, Dir: d.Dir, SocketDir: socketDir}
+			if c != nil {
+				c.own(socketDir)
+				spec.Sandbox = c.policy
+			}
+			proc = process.New(spec)
 			close(started)
 			return &quiet{proc, func(r io.Reader) { l.read(d.Name, r) }}, nil
 		},
@@ -284,7 +294,10 @@ func startError(phase adapter.Phase, err error) *adapter.StartError {
 func explain(ctx context.Context, proc *process.Process, err error) *adapter.StartError {
 	e := &adapter.StartError{Phase: adapter.PhaseHandshake, Err: err}
 	var address *process.AddressError
+	var unconfined *process.ConfinementError
 	switch {
+	case errors.As(err, &unconfined):
+		e.Phase, e.Reason = adapter.PhaseLaunch, unconfined.Error()
 	case proc == nil || proc.PID() == 0:
 		e.Phase = adapter.PhaseLaunch
 		e.Reason = "cannot be executed: " + cause(err)

@@ -16,15 +16,15 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/grant"
 	"github.com/toolwharf/toolwharf/host/internal/schema"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
 )
 
-// prepare describes and configures the plugin.
-func (in *instance) prepare(ctx context.Context, d *adapter.Desired, maxResult int64, cacheDir string) error {
-	client := pluginv1.NewPluginServiceClient(in.conn)
-	described, err := client.Describe(ctx, &pluginv1.DescribeRequest{})
+// describe asks the plugin what it is, and holds the configuration to that.
+func (in *instance) describe(ctx context.Context, d *adapter.Desired) error {
+	described, err := pluginv1.NewPluginServiceClient(in.conn).Describe(ctx, &pluginv1.DescribeRequest{})
 	if err != nil {
 		return in.rpcError(ctx, adapter.PhaseDescribe, err)
 	}
@@ -32,22 +32,53 @@ func (in *instance) prepare(ctx context.Context, d *adapter.Desired, maxResult i
 		Version: bounded(described.GetVersion()), Title: bounded(described.GetTitle()), PID: in.process.PID(),
 	}
 	in.subscribes, in.heeded = slices.Contains(described.GetFeatures(), featureSubscriptions), map[string]bool{}
-	config, err := checkConfig(described.GetConfigSchema(), d)
+	in.config, err = checkConfig(described.GetConfigSchema(), d)
+	return err
+}
+
+// asks is what the plugin needs outside of its process under the configuration.
+// One that does not know the question asks for nothing, and is asked again the next
+// time.
+func (in *instance) asks(ctx context.Context, d *adapter.Desired, maxResult int64) (asked []adapter.Grant, sound bool) {
+	request := in.configuration(d, maxResult)
+	request.CheckOnly = true
+	answer, err := pluginv1.NewPluginServiceClient(in.conn).Configure(ctx, request)
 	if err != nil {
-		return err
+		in.settle(ctx, err)
+		return nil, false
 	}
-	configured, err := client.Configure(ctx, &pluginv1.ConfigureRequest{
-		Config: config, Adapter: d.Name, CacheDir: cacheDir,
+	sound = !slices.ContainsFunc(answer.GetDiagnostics(), func(g *pluginv1.Diagnostic) bool {
+		return g.GetSeverity() != pluginv1.Severity_SEVERITY_WARNING
+	})
+	kinds := map[pluginv1.GrantKind]adapter.GrantKind{
+		pluginv1.GrantKind_GRANT_KIND_READ: adapter.GrantRead, pluginv1.GrantKind_GRANT_KIND_WRITE: adapter.GrantWrite,
+		pluginv1.GrantKind_GRANT_KIND_CONNECT: adapter.GrantConnect,
+	}
+	for _, g := range answer.GetGrants()[:min(len(answer.GetGrants()), grant.MaxAsked)] {
+		asked = append(asked, adapter.Grant{Kind: kinds[g.GetKind()], Value: bounded(g.GetValue())})
+	}
+	return asked, sound
+}
+
+func (in *instance) configuration(d *adapter.Desired, maxResult int64) *pluginv1.ConfigureRequest {
+	return &pluginv1.ConfigureRequest{
+		Config: in.config, Adapter: d.Name, CacheDir: in.cacheDir,
 		Limits: &pluginv1.Limits{
 			MaxMessageBytes: MaxMessage, MaxResultBytes: maxResult,
 			MaxInFlight: int32(d.Limits.MaxInFlight), //nolint:gosec // bounded by the config's schema
 			CallTimeout: durationpb.New(d.Limits.Timeout), MaxTools: adapter.MaxTools,
 		},
-	})
+	}
+}
+
+// configured configures the plugin.
+func (in *instance) configured(ctx context.Context, d *adapter.Desired, maxResult int64) error {
+	answer, err := pluginv1.NewPluginServiceClient(in.conn).Configure(ctx, in.configuration(d, maxResult))
+	in.config = nil // it holds secrets
 	if err != nil {
 		return in.rpcError(ctx, adapter.PhaseConfigure, err)
 	}
-	return in.diagnose(d, configured.GetDiagnostics())
+	return in.diagnose(d, answer.GetDiagnostics())
 }
 
 // checkConfig holds the configuration to the plugin's own schema, so that the

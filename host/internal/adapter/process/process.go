@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 )
 
 // Spec is what is to be executed.
@@ -33,6 +35,8 @@ type Spec struct {
 	Dir string
 	// SocketDir is where, and nowhere else, the process may serve.
 	SocketDir string
+	// Sandbox confines it, where sandbox.Here; nil: nothing does.
+	Sandbox *sandbox.Policy
 }
 
 // Process is one started process and everything that it starts: they end
@@ -81,7 +85,7 @@ func (p *Process) Start(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("stderr of %s: %w", p.spec.Path, err)
 	}
-	if p.leash, err = spawn(cmd); err != nil {
+	if p.leash, err = spawn(cmd, p.spec.Sandbox); err != nil {
 		return err
 	}
 	p.cmd = cmd
@@ -203,6 +207,13 @@ func (p *Process) Exit() string {
 	}
 	return "exit status 0"
 }
+
+// ConfinementError is a process that could not be confined as it was to be, and
+// so was not started.
+type ConfinementError struct{ Reason string }
+
+// Error says why.
+func (e *ConfinementError) Error() string { return e.Reason }
 
 // AddressError is an address that a plugin may not serve on.
 type AddressError struct{ Network, Address, Reason string }

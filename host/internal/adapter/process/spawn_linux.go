@@ -5,6 +5,8 @@ package process
 
 import (
 	"bufio"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -18,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/guardian"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 )
 
 const (
@@ -39,7 +42,14 @@ type leash struct {
 // session of its own: it does not get the terminal's Ctrl-C, and no plugin can
 // read the terminal. When the host dies it is not killed but continued: it may
 // have been stopped, and has yet to end what it guards.
-func spawn(cmd *exec.Cmd) (leash, error) {
+func spawn(cmd *exec.Cmd, policy *sandbox.Policy) (leash, error) {
+	order, err := json.Marshal(policy)
+	if err == nil && len(order) >= guardian.MaxPolicy {
+		err = errors.New("it has too many rules")
+	}
+	if err != nil {
+		return leash{}, fmt.Errorf("sandbox: %w", err)
+	}
 	host, theirs, err := pair()
 	if err != nil {
 		return leash{}, fmt.Errorf("socket of the guardian: %w", err)
@@ -55,7 +65,7 @@ func spawn(cmd *exec.Cmd) (leash, error) {
 		return leash{}, err
 	}
 	l := leash{control: host, lines: bufio.NewReader(host)}
-	if err := l.started(path); err != nil {
+	if err := l.started(path, append(order, '\n')); err != nil {
 		_ = host.Close() // it ends by that, with what it may have started
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
@@ -82,9 +92,13 @@ func pair() (host *net.UnixConn, theirs *os.File, err error) {
 	return conn.(*net.UnixConn), theirs, nil //nolint:forcetypeassert // it is AF_UNIX
 }
 
-// started waits until the guardian has started the plugin.
-func (l *leash) started(path string) error {
-	_ = l.control.SetReadDeadline(time.Now().Add(guardianStart))
+// started tells the guardian what confines the plugin, and waits until it has
+// started it.
+func (l *leash) started(path string, order []byte) error {
+	_ = l.control.SetDeadline(time.Now().Add(guardianStart))
+	if _, err := l.control.Write(order); err != nil {
+		return fmt.Errorf("guardian of %s: %w", path, err)
+	}
 	line, err := l.lines.ReadString('\n')
 	if err != nil {
 		return fmt.Errorf("guardian of %s: %w", path, err)
@@ -92,6 +106,9 @@ func (l *leash) started(path string) error {
 	if no, refused := strings.CutPrefix(line, guardian.Refused); refused {
 		n, _ := strconv.Atoi(strings.TrimSpace(no))
 		return &os.PathError{Op: "exec", Path: path, Err: syscall.Errno(n)}
+	}
+	if why, no := strings.CutPrefix(line, guardian.Unconfined); no {
+		return &ConfinementError{Reason: strings.TrimSpace(why)}
 	}
 	l.plugin, err = strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, guardian.Started)))
 	if err != nil {

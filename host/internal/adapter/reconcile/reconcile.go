@@ -33,6 +33,8 @@ type Adapter struct {
 	Limits adapter.Limits
 	// PassPrincipal is adapter.Desired's.
 	PassPrincipal bool
+	// Sandbox is adapter.Desired's.
+	Sandbox adapter.Sandbox
 	// Locate is adapter.Desired's.
 	Locate func(pointer string) string
 }

@@ -122,7 +122,9 @@ type Adapter struct {
 	Cause   string     `json:"cause,omitempty"`
 	Retry   *time.Time `json:"retry,omitempty"`
 	Sandbox string     `json:"sandbox"`
-	Notes   []string   `json:"notes,omitempty"`
+	// Reach is what it may reach outside of itself.
+	Reach []string `json:"reach,omitempty"`
+	Notes []string `json:"notes,omitempty"`
 }
 
 // LogLine is one line of an adapter's log.

@@ -21,11 +21,12 @@ import (
 
 // DB is one SQLite file.
 type DB struct {
-	path   string
-	tables []string
-	limits engine.Limits
-	stuck  func()
-	pool   *pool
+	path    string
+	tables  []string
+	limits  engine.Limits
+	stuck   func()
+	shutOut func()
+	pool    *pool
 }
 
 var _ engine.Engine = (*DB)(nil)
@@ -40,6 +41,10 @@ type Options struct {
 	// Stuck is called when SQLite goes on long after a statement's time is over.
 	// Nothing but the end of the process stops it then. Nil: nothing is done.
 	Stuck func()
+	// ShutOut is called when the database has a log that was not there at first and
+	// that this process may not read. A sandbox names files, and cannot name one
+	// that has yet to come: only a new process may get it.
+	ShutOut func()
 }
 
 // OpenError says why a file cannot be read at all.
@@ -65,6 +70,9 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if o.Stuck == nil {
 		o.Stuck = func() {}
 	}
+	if o.ShutOut == nil {
+		o.ShutOut = func() {}
+	}
 	d := &DB{path: path, tables: o.Tables, limits: o.Limits, stuck: o.Stuck, pool: newPool(o.Limits.Connections)}
 	if err := regular(path); err != nil {
 		return nil, err
@@ -74,6 +82,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, openError(ctx, err)
 	}
 	d.pool.idle = append(d.pool.idle, c)
+	d.shutOut = o.ShutOut // at the start it would be so again
 	return d, nil
 }
 
@@ -185,6 +194,9 @@ func (d *DB) connectNow(ctx context.Context) (*conn, error) {
 		return c, nil
 	}
 	if d.hasLog() {
+		if d.shutOut != nil && d.mayNotReadLog() {
+			d.shutOut()
+		}
 		return nil, fmt.Errorf("%w: %w", errLog, err)
 	}
 	return nil, err

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/toolwharf/toolwharf/plugins/sql/internal/engine"
 )
 
 // asSomebody runs do on a thread that may read what everybody may read, and
@@ -141,5 +143,37 @@ func TestAFileThatMayNotBeReadIsAFault(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		t.Log(err)
+	})
+}
+
+func TestALogThatComesAfterTheStartAndMayNotBeReadIsAReasonToStartAnew(t *testing.T) {
+	path := readable(t, walSchema)
+	asSomebody(t, path, func() {
+		shut := 0
+		d, err := Open(t.Context(), path, Options{Limits: testLimits, Tables: []string{"t"}, ShutOut: func() { shut++ }})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer d.Close()
+		mustQuery(t, d, "SELECT count(*) AS n FROM t")
+		written := make(chan struct{})
+		go func() { // on another thread, as root
+			defer close(written)
+			w := writer(t, path)
+			t.Cleanup(func() { _ = w.Close() })
+			if err := w.Exec("INSERT INTO t VALUES (2)"); err != nil {
+				t.Error(err)
+			}
+			for _, suffix := range []string{"-wal", "-shm"} {
+				if err := os.Chmod(path+suffix, 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		<-written
+		if a, err := d.Query(t.Context(), engine.Statement{SQL: "SELECT count(*) AS n FROM t"}); err == nil || shut == 0 {
+			t.Errorf("%s, %v, shut out %d times", a, err, shut)
+		}
 	})
 }

@@ -6,6 +6,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -58,6 +59,25 @@ func (d *DB) hasLog() bool {
 	}
 	info, err := os.Stat(path + "-wal")
 	return err == nil && info.Size() > 0
+}
+
+// mayNotReadLog says whether the log, or its index, is there and this process has no
+// right to read it.
+func (d *DB) mayNotReadLog() bool {
+	path, err := filepath.EvalSymlinks(d.path)
+	if err != nil {
+		return false
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		f, err := os.Open(path + suffix)
+		if err == nil {
+			err = f.Close()
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			return true
+		}
+	}
+	return false
 }
 
 // inWALMode looks at the file's header (sqlite.org/fileformat2.html, 1.3.3).

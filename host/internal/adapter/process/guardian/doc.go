@@ -4,8 +4,8 @@
 // Package guardian is the process between the host and a plugin: the host's own
 // program, executed again. Whatever the plugin starts becomes the guardian's child
 // once its own parent is gone, also what has left its group and its session; when
-// the plugin ends, or the host does, the guardian ends all of it. Only Linux has
-// what this needs.
+// the plugin ends, or the host does, the guardian ends all of it. It also puts the
+// plugin into its sandbox. Only Linux has what this needs.
 //
 // It imports little, and acts from its init, before the packages of the host are
 // initialised: so it costs a few milliseconds and about a megabyte, and programs
@@ -17,12 +17,18 @@ package guardian
 // descriptor 3, a socket: the guardian ends the plugin when it is closed.
 const Word = "toolwharf-guardian"
 
+// MaxPolicy bounds what a guardian is told first: by what its plugin is to be
+// confined, a sandbox.Policy as a line of JSON, or null.
+const MaxPolicy = 256 << 10
+
 // What a guardian tells the host, a line each.
 const (
 	// Started is followed by the plugin's process id.
 	Started = "started "
 	// Refused is followed by the errno of the execution that failed.
 	Refused = "refused "
+	// Unconfined is followed by why the plugin could not be confined.
+	Unconfined = "unconfined "
 	// Clear says that nothing of the plugin is left.
 	Clear = "clear"
 )

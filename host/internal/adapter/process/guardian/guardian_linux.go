@@ -4,8 +4,10 @@
 package guardian
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/signal"
@@ -15,6 +17,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 )
 
 // control is the socket to the host.
@@ -22,8 +26,9 @@ const control = 3
 
 // Exit statuses of a guardian that has nothing to pass on.
 const (
-	exitMisused = 2
-	exitRefused = 127 // the plugin cannot be executed
+	exitMisused  = 2
+	exitConfined = 126 // the plugin cannot be confined as the host demands
+	exitRefused  = 127 // the plugin cannot be executed
 )
 
 func init() { //nolint:gochecknoinits // see the package's comment
@@ -34,8 +39,6 @@ func init() { //nolint:gochecknoinits // see the package's comment
 
 // guard starts the plugin, watches over it, and ends as it did.
 func guard(path string, argv []string) {
-	// PR_SET_PDEATHSIG of the plugin fires when the thread ends that started it.
-	runtime.LockOSThread()
 	if _, err := unix.GetsockoptInt(control, unix.SOL_SOCKET, unix.SO_TYPE); err != nil {
 		fmt.Fprintln(os.Stderr, "this is how toolwharf starts its plugins; it is of no use by hand")
 		os.Exit(exitMisused)
@@ -48,16 +51,14 @@ func guard(path string, argv []string) {
 	others := make(chan os.Signal, 16)
 	signal.Notify(others, unix.SIGTERM, unix.SIGINT, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2)
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{ //nolint:gosec // what the host says is what it is for
-		Env: os.Environ(), Files: []uintptr{0, 1, 2},
-		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
-	})
+	// What this process was given, it holds for the plugin alone.
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	policy, err := order()
 	if err != nil {
-		var no syscall.Errno
-		_ = errors.As(err, &no)
-		tell(fmt.Sprintf("%s%d", Refused, int(no)))
-		os.Exit(exitRefused)
+		fmt.Fprintln(os.Stderr, "toolwharf: what confines the plugin:", err)
+		os.Exit(exitConfined)
 	}
+	pid := start(path, argv, policy)
 	tell(fmt.Sprintf("%s%d", Started, pid))
 	// The pipes are the plugin's: the host is to see their end.
 	_ = unix.Dup3(0, 1, 0)
@@ -66,6 +67,54 @@ func guard(path string, argv []string) {
 	finish(ended)
 	tell(Clear)
 	end(status)
+}
+
+// order reads what the host wants the plugin to be confined by, a line of JSON.
+func order() (*sandbox.Policy, error) {
+	var line []byte
+	for b := make([]byte, 4096); len(line) < MaxPolicy; {
+		n, err := unix.Read(control, b)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if n <= 0 {
+			return nil, errors.Join(io.ErrUnexpectedEOF, err)
+		}
+		if line = append(line, b[:n]...); line[len(line)-1] == '\n' {
+			var policy *sandbox.Policy
+			return policy, json.Unmarshal(line, &policy)
+		}
+	}
+	return nil, errors.New("it is too long")
+}
+
+// start starts the plugin from a thread that is confined as the plugin is to be,
+// and that stays: PR_SET_PDEATHSIG of the plugin fires when it ends.
+func start(path string, argv []string, policy *sandbox.Policy) (pid int) {
+	started := make(chan int)
+	go func() {
+		runtime.LockOSThread()
+		if policy != nil {
+			if err := policy.Enter(); err != nil {
+				fmt.Fprintln(os.Stderr, "toolwharf:", err)
+				tell(Unconfined + err.Error())
+				os.Exit(exitConfined)
+			}
+		}
+		pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{ //nolint:gosec // what the host says is what it is for
+			Env: os.Environ(), Files: []uintptr{0, 1, 2},
+			Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		})
+		if err != nil {
+			var no syscall.Errno
+			_ = errors.As(err, &no)
+			tell(fmt.Sprintf("%s%d", Refused, int(no)))
+			os.Exit(exitRefused)
+		}
+		started <- pid
+		select {}
+	}()
+	return <-started
 }
 
 func tell(line string) { _, _ = unix.Write(control, []byte(line+"\n")) }

@@ -1,0 +1,298 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
+)
+
+// somebody is a user who is nobody in particular.
+const somebody = 65534
+
+// intruders is a host with plugins that try to get out of their sandboxes.
+type intruders struct {
+	*host
+
+	caller *caller
+}
+
+// tries has an adapter attempt something, and returns what it says of it.
+func (i *intruders) tries(t *testing.T, adapter, attempt string) string {
+	t.Helper()
+	a := i.caller.call(t.Context(), adapter+"_intrude", fmt.Sprintf(`{"text":%q}`, attempt))
+	if !a.ok() {
+		t.Fatalf("%s: %v", attempt, a)
+	}
+	return a.text
+}
+
+const (
+	works   = "it worked"
+	refused = "permission denied|operation not permitted|invalid cross-device link" // a hard link, to Landlock
+)
+
+// expects holds what came of an attempt to one of the outcomes.
+func (i *intruders) expects(t *testing.T, name, adapter, attempt, outcomes string) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		said := i.tries(t, adapter, attempt)
+		for outcome := range strings.SplitSeq(outcomes, "|") {
+			if strings.HasSuffix(said, outcome) {
+				return
+			}
+		}
+		t.Errorf("%s: %q, want %s", attempt, said, outcomes)
+	})
+}
+
+func whole(t *testing.T) {
+	t.Helper()
+	if s := sandbox.Probe(); !s.Whole() {
+		t.Skipf("this kernel does not hold all of it: %v", sandbox.For(s, nil).Missing(s))
+	}
+}
+
+func TestAPluginGetsOutOfItsSandboxByNoWay(t *testing.T) {
+	whole(t)
+	dir, plugins := workspace(t, "")
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, d := range []string{"data", "mine"} {
+		if err := os.Mkdir(at(d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, f := range []string{"data/granted", "data/beside", "secret", "toolwharf.lock"} {
+		if err := os.WriteFile(at(f), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tcp.Close() }()
+	abstract, err := net.Listen("unix", "@"+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = abstract.Close() }()
+	config := fmt.Sprintf(`
+rules: [{allow: ["*"]}]
+adapters:
+  bare: {plugin: mischief, env: {MISCHIEF: intrudes}}
+  granted:
+    plugin: mischief
+    env: {MISCHIEF: intrudes}
+    config: {read: [%[1]q], write: [%[2]q]}
+  connected:
+    plugin: mischief
+    env: {MISCHIEF: intrudes}
+    config: {connect: [%[3]q]}
+  free: {plugin: mischief, env: {MISCHIEF: intrudes}, sandbox: off}
+`, at("data/granted"), at("mine"), tcp.Addr())
+	file := at("toolwharf.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Without a lock that counts: its digests are none of this test.
+	if err := errors.Join(os.Remove(at("toolwharf.lock")), os.WriteFile(file, append(text, config...), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	program := install(t, "mischief", plugins)
+	h := serve(t, dir)
+	i := &intruders{h, h.caller()}
+	all := h.moored()
+	for name, a := range all {
+		if a.State != "ready" {
+			t.Fatalf("%s is %s: %s", name, a.State, a.Cause)
+		}
+	}
+	hostPID, freePID := h.cmd.Process.Pid, all["free"].PID
+	guardian := parent(t, all["bare"].PID)
+	homes := map[string][]string{}
+	names := []string{"bare", "granted", "connected"}
+	for _, name := range names {
+		if homes[name] = strings.Fields(i.tries(t, name, "home")); len(homes[name]) != 2 {
+			t.Fatalf("%s has %q", name, homes[name])
+		}
+	}
+	run := filepath.Dir(homes["bare"][0])
+	state := at(".toolwharf")
+
+	for _, name := range names {
+		i.expects(t, name+" writes its home", name, "write "+homes[name][0]+"/f", works)
+		i.expects(t, name+" writes its temporary directory", name, "write "+homes[name][1]+"/f", works)
+	}
+	i.expects(t, "reads what is granted", "granted", "read "+at("data/granted"), works)
+	i.expects(t, "writes what is granted", "granted", "write "+at("mine/f"), works)
+	i.expects(t, "reads its own program", "bare", "read "+program, works)
+	i.expects(t, "resolves nothing and still has its certificates", "bare", "read /dev/null", "EOF")
+
+	forbidden := map[string]string{
+		"write what may be read":               "write " + at("data/granted"),
+		"cut off what may be read":             "truncate " + at("data/granted"),
+		"remove what may be read":              "remove " + at("data/granted"),
+		"read a file beside":                   "read " + at("data/beside"),
+		"read a file by a link":                "symlink " + at("data/beside"),
+		"read a file by a hard link":           "hardlink " + at("data/beside"),
+		"take a file away":                     "rename " + at("data/beside"),
+		"list the directory":                   "read " + at("data"),
+		"read by /proc/self/root":              "read /proc/self/root" + at("data/beside"),
+		"read by /proc/PID/root":               fmt.Sprintf("read /proc/%d/root%s", hostPID, at("data/beside")),
+		"read by /proc/self/cwd":               "read /proc/self/cwd/secret",
+		"read the configuration":               "read " + file,
+		"write the configuration":              "write " + file,
+		"write a lock":                         "write " + at("toolwharf.lock"),
+		"read the store":                       "read " + filepath.Join(state, "toolwharf.db"),
+		"write the store":                      "write " + filepath.Join(state, "toolwharf.db"),
+		"read a key":                           "read " + filepath.Join(state, "ledger.key"),
+		"list the state":                       "read " + state,
+		"add a plugin":                         "write " + filepath.Join(plugins, "another"),
+		"remove its own program":               "remove " + program,
+		"replace the host's program":           "rename " + toolwharf,
+		"list the plugins":                     "read " + plugins,
+		"list the sockets of others":           "read " + run,
+		"read passwords":                       "read /etc/shadow",
+		"read accounts":                        "read /etc/passwd",
+		"read a home":                          "read /root",
+		"write /tmp":                           "write /tmp/toolwharf-intruder",
+		"write shared memory":                  "write /dev/shm/toolwharf-intruder",
+		"make a device":                        "device",
+		"give a file away":                     "chown",
+		"read the environment of the host":     fmt.Sprintf("read /proc/%d/environ", hostPID),
+		"read the memory of the host":          fmt.Sprintf("memory %d", hostPID),
+		"read the memory file of the host":     fmt.Sprintf("read /proc/%d/mem", hostPID),
+		"read the command line of the host":    fmt.Sprintf("read /proc/%d/cmdline", hostPID),
+		"trace the host":                       fmt.Sprintf("ptrace %d", hostPID),
+		"signal the host":                      fmt.Sprintf("signal %d", hostPID),
+		"read the environment of the guardian": fmt.Sprintf("read /proc/%d/environ", guardian),
+		"trace the guardian":                   fmt.Sprintf("ptrace %d", guardian),
+		"signal the guardian":                  fmt.Sprintf("signal %d", guardian),
+		"read the environment of another":      fmt.Sprintf("read /proc/%d/environ", freePID),
+		"trace another":                        fmt.Sprintf("ptrace %d", freePID),
+		"signal another":                       fmt.Sprintf("signal %d", freePID),
+		"execute a shell":                      "exec /bin/sh",
+		"execute the host":                     "exec " + toolwharf,
+		"open io_uring":                        "io_uring",
+		"open userfaultfd":                     "userfaultfd",
+		"use keys":                             "keyctl",
+		"change its personality":               "personality",
+		"make a user namespace":                "unshare",
+		"change its root":                      "chroot",
+		"become somebody else":                 "setuid",
+		"open MPTCP":                           fmt.Sprintf("socket %d %d 262", unix.AF_INET, unix.SOCK_STREAM),
+		"open a raw socket":                    fmt.Sprintf("socket %d %d %d", unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP),
+		"open a packet socket":                 fmt.Sprintf("socket %d %d 0", unix.AF_PACKET, unix.SOCK_RAW),
+		"open vsock":                           fmt.Sprintf("socket %d %d 0", unix.AF_VSOCK, unix.SOCK_STREAM),
+		"open netlink":                         fmt.Sprintf("socket %d %d 0", unix.AF_NETLINK, unix.SOCK_RAW),
+		"open UDP":                             fmt.Sprintf("socket %d %d 0", unix.AF_INET, unix.SOCK_DGRAM),
+		"send a datagram to a path":            "dial unixgram " + filepath.Join(state, "control.sock"),
+		"connect to another port":              "dial tcp " + strings.TrimPrefix(h.base, "http://"),
+		"connect to an abstract socket":        "dial unix @" + dir,
+		"listen on a port":                     "listen tcp 127.0.0.1:0",
+	}
+	for n, name := range names {
+		t.Run(name, func(t *testing.T) {
+			for what, attempt := range forbidden {
+				i.expects(t, what, name, attempt, refused)
+			}
+			other := homes[names[(n+1)%len(names)]]
+			i.expects(t, "read another's home", name, "read "+other[0]+"/f", refused)
+			i.expects(t, "read another's temporary files", name, "read "+other[1]+"/f", refused)
+			i.expects(t, "write another's temporary files", name, "write "+other[1]+"/g", refused)
+			i.expects(t, "read the host's stdin", name, "stdin", "EOF")
+			i.expects(t, "find descriptors of others", name, "descriptors", "0 1 2")
+			if name != "connected" {
+				i.expects(t, "connect by TCP", name, "dial tcp "+tcp.Addr().String(), refused)
+				i.expects(t, "connect to the host's socket", name, "dial unix "+filepath.Join(state, "control.sock"), refused)
+			}
+		})
+	}
+	t.Run("what is said of it is so", func(t *testing.T) {
+		const held = "landlock "
+		for name, wants := range map[string][]string{
+			"bare": {held, "seccomp, no new privileges, no capabilities"}, "granted": {held}, "free": {"off"},
+			"connected": {held, "; not held: the hosts that it connects to (landlock knows ports only)"},
+		} {
+			for _, want := range wants {
+				if said := all[name].Sandbox; !strings.Contains(said, want) {
+					t.Errorf("%s: %s, want %q", name, said, want)
+				}
+			}
+			if holds := !strings.Contains(all[name].Sandbox, "not held"); holds != (name != "connected") {
+				t.Errorf("%s: %s", name, all[name].Sandbox)
+			}
+		}
+		if said := fmt.Sprint(all["granted"].Reach, all["connected"].Reach, all["bare"].Reach); said !=
+			fmt.Sprintf("[read %s write %s] [connect %s] []", at("data/granted"), at("mine"), tcp.Addr()) {
+			t.Error(said)
+		}
+	})
+	i.expects(t, "connects where it may", "connected", "dial tcp "+tcp.Addr().String(), works)
+	// The status says so: nothing of this kernel holds it.
+	unheld := refused
+	if strings.Contains(all["connected"].Sandbox, "unix sockets that its user may open") {
+		unheld = works
+	}
+	i.expects(t, "reaches a unix socket of its user", "connected", "dial unix "+filepath.Join(state, "control.sock"), unheld)
+
+	t.Run("survive the host", func(t *testing.T) {
+		var pids []int
+		for _, name := range []string{"bare", "free"} {
+			var pid int
+			if _, err := fmt.Sscan(i.tries(t, name, "stay"), &pid); err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, pid)
+		}
+		_ = h.cmd.Process.Kill()
+		for _, pid := range pids {
+			eventually(t, "what has left its session is gone", func() error { return gone(pid) })
+		}
+	})
+}
+
+// The same again as a user who may do little: then no capability was there to drop.
+func TestAPluginOfANormalUserGetsOutOfItsSandboxByNoWay(t *testing.T) {
+	whole(t)
+	if os.Getuid() != 0 {
+		t.Skip("the test before was it")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmp, err := os.MkdirTemp("", "tw-user-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(tmp) }()
+	copied := filepath.Join(tmp, "e2e.test")
+	if out, err := exec.Command("cp", self, copied).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if err := errors.Join(os.Chmod(tmp, 0o755), os.Chown(tmp, somebody, somebody)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(copied, "-test.v", "-test.run=^TestAPluginGetsOutOfItsSandboxByNoWay$")
+	cmd.Dir = tmp
+	cmd.Env = append(os.Environ(), builtBefore+"="+built, "HOME="+tmp, "TMPDIR="+tmp)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestAPluginGetsOutOfItsSandboxByNoWay ") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

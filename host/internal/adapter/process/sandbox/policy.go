@@ -1,0 +1,110 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Access is what a rule allows.
+type Access int
+
+// The kinds of access, to a file or to everything beneath a directory.
+const (
+	Read    Access = iota + 1
+	Execute        // and read
+	Device         // read and write what is there, never make anything
+	Write          // read, write, make, rename and remove
+	Own            // the same, and sockets
+)
+
+// Rule allows access to a path. One that leads nowhere allows nothing.
+type Rule struct {
+	Path   string `json:"path"`
+	Access Access `json:"access"`
+}
+
+// Policy is everything that a process may do.
+type Policy struct {
+	// Landlock is the version of its interface that is demanded; 0: it is not
+	// used, and any file may be opened.
+	Landlock int `json:"landlock,omitempty"`
+	// Seccomp demands the filter of system calls.
+	Seccomp bool   `json:"seccomp,omitempty"`
+	Rules   []Rule `json:"rules,omitempty"`
+	// Ports that it may connect to by TCP; none: it may not connect at all, to
+	// nothing.
+	Ports []uint16 `json:"ports,omitempty"`
+	// Names: it may resolve names. That takes UDP, which Landlock cannot hold
+	// to a port.
+	Names bool `json:"names,omitempty"`
+}
+
+// Versions of Landlock that brought something.
+const (
+	abiRefer    = 2
+	abiTruncate = 3
+	abiPorts    = 4
+	abiDevices  = 5
+	abiScopes   = 6
+	abiSockets  = 9
+
+	// newest is what this package knows; a newer kernel speaks it too.
+	newest = 9
+)
+
+// For is a policy that takes as much as the kernel gives.
+func For(s Support, rules []Rule) *Policy {
+	return &Policy{Landlock: min(s.Landlock, newest), Seccomp: s.Seccomp, Rules: rules}
+}
+
+// String is what confines a process under the policy.
+func (p *Policy) String() string {
+	var parts []string
+	if p.Landlock > 0 {
+		parts = append(parts, fmt.Sprintf("landlock %d", p.Landlock))
+	}
+	if p.Seccomp {
+		parts = append(parts, "seccomp")
+	}
+	return strings.Join(append(parts, "no new privileges", "no capabilities", "limits"), ", ")
+}
+
+// Missing are the things that nothing holds under the policy, each with its
+// reason.
+func (p *Policy) Missing(s Support) []string {
+	var missing []string
+	add := func(what, why string) { missing = append(missing, what+" ("+why+")") }
+	older := func(abi int) string { return fmt.Sprintf("this kernel has landlock %d, it takes %d", p.Landlock, abi) }
+	switch {
+	case p.Landlock == 0:
+		add("files, signals and the memory of other processes", "landlock: "+s.WhyNoLandlock)
+	case p.Landlock < abiTruncate:
+		add("cutting files off that it may not write", older(abiTruncate))
+	}
+	if !p.Seccomp {
+		add("system calls and sockets", "seccomp: "+s.WhyNoSeccomp)
+	}
+	if p.Landlock > 0 && p.Landlock < abiScopes {
+		add("signals to other processes", older(abiScopes))
+	}
+	if len(p.Ports) == 0 {
+		return missing
+	}
+	if p.Landlock < abiPorts {
+		add("the ports that it connects to", older(abiPorts))
+	}
+	if p.Landlock < abiScopes {
+		add("abstract unix sockets", older(abiScopes))
+	}
+	add("the hosts that it connects to", "landlock knows ports only")
+	if p.Names {
+		add("UDP", "it resolves names by it")
+	}
+	if p.Landlock < abiSockets {
+		add("unix sockets that its user may open", older(abiSockets))
+	}
+	return missing
+}
