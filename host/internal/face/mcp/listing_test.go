@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -46,6 +47,81 @@ func TestToolsAsClientsSeeThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, "tool/"+name+".golden.json", l.json)
+		})
+	}
+}
+
+func TestResourcesTemplatesAndPromptsAsClientsSeeThem(t *testing.T) {
+	meta := json.RawMessage(`{"com.example/k":{"n":1.10},"io.modelcontextprotocol/serverInfo":1,"toolwharf/ran":"no"}`)
+	icons := []tool.Icon{{Src: "https://x/i.png"}}
+	priority := 0.5
+	hints := &tool.Annotations{Audience: []string{"user"}, Priority: &priority, LastModified: "2026-01-02T03:04:05Z"}
+	for name, k := range map[string]struct {
+		kind  kind
+		offer registry.Offer
+	}{
+		"resource_plain": {resources, registry.Offer{Resource: &tool.Resource{URI: "note://1", Name: "one"}}},
+		"resource_everything": {resources, registry.Offer{Resource: &tool.Resource{
+			URI: "note://<1>", Name: "one", Title: "One", Description: "the <first>", MIMEType: "text/plain", Size: new(int64(0)),
+			Annotations: hints, Icons: icons, Meta: meta,
+		}}},
+		"template_plain": {templates, registry.Offer{Resource: &tool.Resource{URI: "note://{id}", Name: "each"}}},
+		"template_everything": {templates, registry.Offer{Resource: &tool.Resource{
+			URI: "note://{id}", Name: "each", Title: "Each", Description: "any", MIMEType: "text/plain", Annotations: hints, Icons: icons, Meta: meta,
+		}}},
+		"prompt_plain": {prompts, registry.Offer{Prompt: &tool.Prompt{Name: "sum"}}},
+		"prompt_everything": {prompts, registry.Offer{Prompt: &tool.Prompt{
+			Name: "sum", Title: "Sum", Description: "sums <up>", Icons: icons, Meta: meta,
+			Arguments: []tool.PromptArgument{{Name: "of", Title: "Of", Description: "what", Required: true}, {Name: "as"}},
+		}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := listingOf(k.kind, &k.offer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "listing/"+name+".golden.json", l.json)
+		})
+	}
+}
+
+func TestReadsPromptsAndCompletionsAsClientsSeeThem(t *testing.T) {
+	meta := json.RawMessage(`{"n":1.10,"progressToken":1,"toolwharf/x":1}`)
+	contents := []tool.Content{
+		&tool.Embedded{URI: "note://1", MIMEType: "text/plain", Text: "<&>", ContentMeta: meta},
+		&tool.Embedded{URI: "note://2", Blob: []byte{0, 255}},
+		&tool.Embedded{URI: "note://3"},
+	}
+	for name, k := range map[string]struct {
+		op  tool.Op
+		out tool.Result
+	}{
+		"contents":         {tool.OpResource, tool.Result{Content: contents, Meta: meta}},
+		"contents_nothing": {tool.OpResource, tool.Result{}},
+		"prompt": {tool.OpPrompt, tool.Result{
+			Description: "sums <up>", Roles: []string{"user", "assistant", "user", "assistant", "user"}, Meta: meta,
+			Content: []tool.Content{
+				&tool.Text{Text: "a"}, &tool.Blob{Kind: "image", MIMEType: "image/png", Data: []byte{1}},
+				&tool.Blob{Kind: "audio", MIMEType: "audio/wav", Data: []byte{2}}, &tool.Link{URI: "note://1", Name: "one"}, contents[0],
+			},
+		}},
+		"completion":      {tool.OpCompletion, tool.Result{Completion: &tool.Completion{Values: []string{"<a>", "b"}, Total: new(int32(7)), More: true}}},
+		"completion_none": {tool.OpCompletion, tool.Result{Completion: &tool.Completion{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res, err := readOf(k.op, &k.out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for era, file := range map[string]string{versionModern: name, legacy: name + "_legacy"} {
+				given := *res
+				given.complete(era, json.RawMessage(`{"name":"toolwharf"}`))
+				raw, err := marshal(&given)
+				if err != nil {
+					t.Fatal(err)
+				}
+				golden(t, "read/"+file+".golden.json", raw)
+			}
 		})
 	}
 }
