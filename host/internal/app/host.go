@@ -51,7 +51,8 @@ type Options struct {
 	Hangup <-chan os.Signal
 	Log    hclog.Logger
 	// OwnProcess: this process is the host's alone, not that of a program which
-	// embeds it. What plugins leave behind becomes its child and is ended.
+	// embeds it. What plugins leave behind becomes its child and is ended, and the
+	// garbage collector is steered.
 	OwnProcess bool
 }
 
@@ -85,8 +86,8 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	if err := checkTrust(o.Config.File); err != nil {
 		return nil, err
 	}
-	tune()
 	if o.OwnProcess {
+		tune()
 		if err := process.Adopt(); err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/toolwharf/toolwharf/host/internal/auth"
 	httpface "github.com/toolwharf/toolwharf/host/internal/face/http"
 	"github.com/toolwharf/toolwharf/host/internal/telemetry"
 )
@@ -24,8 +25,7 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 	}
 	face := h.face(h.config.HTTP.AllowAnonymous)
 	defer face.Close()
-	anonymous := h.config.HTTP.AllowAnonymous != nil && *h.config.HTTP.AllowAnonymous
-	authenticated := door != nil && door.Verifier != nil && !anonymous
+	anonymous, authenticated := h.openTo(door)
 	server, err := httpface.Listen(ctx, httpface.Config{
 		Listen: h.config.HTTP.Listen, MCPPath: h.config.HTTP.Path, MCP: face.Handler(), Ready: h.readiness,
 		AllowedHosts: h.config.HTTP.AllowedHosts, AllowedOrigins: h.config.HTTP.AllowedOrigins,
@@ -56,6 +56,12 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancel()
 	return errors.Join(err, server.Shutdown(finish), h.Close())
+}
+
+// openTo says whether callers without a name are wanted, and whether there are none.
+func (h *Host) openTo(door *auth.Door) (anonymous, authenticated bool) {
+	anonymous = h.config.HTTP.AllowAnonymous != nil && *h.config.HTTP.AllowAnonymous
+	return anonymous, door != nil && door.Verifier != nil && !anonymous
 }
 
 // warn says what is risky about how the host is reached.

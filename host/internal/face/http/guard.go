@@ -5,6 +5,7 @@ package httpface
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -83,11 +84,7 @@ func judgePeer(r *http.Request) (code, message string) {
 				"), so its sender cannot be told; without authentication only clients on this machine may call"
 		}
 	}
-	owner, ok := r.Context().Value(connectionKey{}).(func() (bool, error))
-	if !ok {
-		return "other-local-user", "the client's user cannot be told"
-	}
-	own, err := owner()
+	own, err := ownClient(r)
 	if err != nil {
 		return "other-local-user", "the client's user cannot be told: " + err.Error()
 	}
@@ -95,6 +92,21 @@ func judgePeer(r *http.Request) (code, message string) {
 		return "other-local-user", "without authentication only the user that the host runs as may call"
 	}
 	return "", ""
+}
+
+// ownClient reports whether the host's own user sends a request. A connection that
+// this package has not accepted, but another server of this process, is asked about
+// with each request.
+func ownClient(r *http.Request) (bool, error) {
+	if owner, ok := r.Context().Value(connectionKey{}).(func() (bool, error)); ok {
+		return owner()
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	remote, err := netip.ParseAddrPort(r.RemoteAddr)
+	if !ok || err != nil {
+		return false, errors.New("its connection is not known")
+	}
+	return ownPeer(net.TCPAddrFromAddrPort(remote), local)
 }
 
 func isLoopback(remote string) bool {

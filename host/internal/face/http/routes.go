@@ -48,6 +48,14 @@ func routes(c Config, local bool) http.Handler {
 	return mux
 }
 
+// Guarded is MCP for a server that is not this package's, behind the same guard.
+// Which other machines reach that server is not known here: without authentication
+// only the host's own user on this machine may speak, unless anonymous callers are
+// wanted.
+func Guarded(c Config) http.Handler {
+	return newGuard(c, false).around(identified(c))
+}
+
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
