@@ -5,6 +5,7 @@ package app
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,19 +15,19 @@ func TestMemoryIsGivenBackOnceTheHostIsAtRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		var total uint64
-		given := 0
-		go rest(ctx, func() uint64 { return total }, func() { given++ })
+		var total atomic.Uint64
+		var given atomic.Int64
+		go rest(ctx, total.Load, func() { given.Add(1) })
 		// half takes half of the time between two looks, in which it allocates.
 		half := func(bytes uint64) {
-			total += bytes
+			total.Add(bytes)
 			time.Sleep(restEvery / 2)
 			synctest.Wait()
 		}
-		want := func(times int, when string) {
+		want := func(times int64, when string) {
 			t.Helper()
-			if given != times {
-				t.Errorf("%s: given back %d times, want %d", when, given, times)
+			if got := given.Load(); got != times {
+				t.Errorf("%s: given back %d times, want %d", when, got, times)
 			}
 		}
 		for range 8 {
