@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ncruces/go-sqlite3"
 	"golang.org/x/sys/unix"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
@@ -246,9 +247,18 @@ adapters:
 	// The status says so: nothing of this kernel holds it.
 	unheld := refused
 	if strings.Contains(all["connected"].Sandbox, "unix sockets that its user may open") {
-		unheld = works
+		unheld = works + "|broken pipe" // the host hangs up at once
 	}
 	i.expects(t, "reaches a unix socket of its user", "connected", "dial unix "+filepath.Join(state, "control.sock"), unheld)
+
+	// It reaches the socket, and the host hangs up.
+	i.expects(t, "asks the host's socket", "connected", "ask "+filepath.Join(state, "control.sock"), "EOF|connection reset by peer|broken pipe")
+	i.expects(t, "asks the host's socket without a sandbox", "free", "ask "+filepath.Join(state, "control.sock"), "EOF|connection reset by peer|broken pipe")
+	if os.Getuid() != 0 { // root may
+		i.expects(t, "reads the environment of the host without a sandbox", "free", fmt.Sprintf("read /proc/%d/environ", hostPID), refused)
+		i.expects(t, "traces the host without a sandbox", "free", fmt.Sprintf("ptrace %d", hostPID), refused)
+		i.expects(t, "reads the environment of a guardian without a sandbox", "free", fmt.Sprintf("read /proc/%d/environ", guardian), refused)
+	}
 
 	t.Run("survive the host", func(t *testing.T) {
 		var pids []int
@@ -294,5 +304,105 @@ func TestAPluginOfANormalUserGetsOutOfItsSandboxByNoWay(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestAPluginGetsOutOfItsSandboxByNoWay ") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestAPluginThatAsksForWhatItsConfigurationDoesNotNameSaysWhatToList(t *testing.T) {
+	whole(t)
+	dir, plugins := workspace(t, `
+adapters:
+  bold: {plugin: mischief, env: {MISCHIEF: intrudes}, config: {read: [/etc]}}
+  greedy: {plugin: mischief, env: {MISCHIEF: intrudes}, sandbox: {allow: {write: [plugins]}}}
+  curious: {plugin: mischief, env: {MISCHIEF: intrudes}, config: {read: [DIR/.toolwharf]}}
+`)
+	file := filepath.Join(dir, "toolwharf.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "DIR", dir)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	install(t, "mischief", plugins)
+	all := serve(t, dir).moored()
+	if a := all["bold"]; a.State != "ready" || fmt.Sprint(a.Reach) != "[read /etc]" {
+		t.Errorf("what its configuration names: %s %v %s", a.State, a.Reach, a.Cause)
+	}
+	for name, want := range map[string]string{
+		"greedy":  "sandbox.allow lets it write " + plugins + ": that is, or holds, a directory of plugins",
+		"curious": "it asks to read " + dir + "/.toolwharf: that is, or holds, the state directory",
+	} {
+		if a := all[name]; a.State != "failed" || !strings.Contains(a.Cause, want) {
+			t.Errorf("%s is %s: %s", name, a.State, a.Cause)
+		}
+	}
+}
+
+func TestWhatWasAskedForIsRememberedSoThatTheNextStartIsOneProcess(t *testing.T) {
+	whole(t)
+	dir, _ := workspace(t, "adapters: {shop: {plugin: sql, config: {dsn: 'sqlite:shop.db', allowed_tables: ['*']}}}\n")
+	shopDatabase(t, filepath.Join(dir, "shop.db"))
+
+	h := serve(t, dir)
+	a := h.moored()["shop"]
+	if a.State != "ready" || len(a.Reach) != 4 || a.Reach[0] != "read "+filepath.Join(dir, "shop.db") {
+		t.Fatalf("%s: %s %v", a.State, a.Cause, a.Reach)
+	}
+	remembered := filepath.Join(dir, ".toolwharf", "grants.json")
+	before, err := os.ReadFile(remembered)
+	if err != nil || strings.Count(string(before), "shop.db-wal") != 1 {
+		t.Fatalf("%s %v", before, err)
+	}
+	h.stop()
+	h = serve(t, dir)
+	if a := h.moored()["shop"]; a.State != "ready" || len(a.Reach) != 4 {
+		t.Errorf("after it was remembered: %s: %s %v", a.State, a.Cause, a.Reach)
+	}
+	if after, err := os.ReadFile(remembered); err != nil || string(after) != string(before) {
+		t.Errorf("it was asked again: %s %v", after, err)
+	}
+}
+
+// SQLite makes its log anew for each writer that comes: no sandbox can name it
+// before.
+func TestADatabaseIsReadInItsSandboxWhileWritersComeAndGo(t *testing.T) {
+	whole(t)
+	dir, _ := workspace(t, "adapters: {shop: {plugin: sql, config: {dsn: 'sqlite:shop.db', allowed_tables: ['*']}}}\n")
+	file := filepath.Join(dir, "shop.db")
+	shopDatabase(t, file)
+	h := serve(t, dir)
+	c := h.caller()
+	count := func(when string, want int) {
+		t.Helper()
+		a := c.call(t.Context(), "shop_query", `{"sql":"SELECT count(*) AS n FROM orders"}`)
+		if !a.ok() || !strings.Contains(a.structured, fmt.Sprintf(`"n":%d`, want)) {
+			t.Errorf("%s: %v", when, a)
+		}
+	}
+	count("nobody writes", 1)
+	db, err := sqlite3.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Exec("INSERT INTO orders VALUES (2)"); err != nil {
+		t.Fatal(err)
+	}
+	count("a writer has come", 2)
+	if err := errors.Join(db.Exec("INSERT INTO orders VALUES (3)"), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	count("it has gone", 3)
+}
+
+// shopDatabase makes a database in WAL mode with one order.
+func shopDatabase(t *testing.T, file string) {
+	t.Helper()
+	db, err := sqlite3.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Exec("PRAGMA journal_mode = WAL; CREATE TABLE orders(id INT); INSERT INTO orders VALUES (1)")
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
 	}
 }

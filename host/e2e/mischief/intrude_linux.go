@@ -79,6 +79,19 @@ var attempts = map[string]func(a []string) error{
 		_, err = c.Write([]byte("x"))
 		return errors.Join(err, c.Close())
 	},
+	// Speaks HTTP to a socket.
+	"ask": func(a []string) error {
+		c, err := (&net.Dialer{Timeout: 5 * time.Second}).Dial("unix", a[0])
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+		_, err = c.Write([]byte("GET /v1/host HTTP/1.1\r\nHost: x\r\n\r\n"))
+		if err == nil {
+			_, err = c.Read(make([]byte, 1))
+		}
+		return err
+	},
 	"socket": func(a []string) error {
 		fd, err := unix.Socket(number(a[0]), number(a[1]), number(a[2]))
 		if err != nil {

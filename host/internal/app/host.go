@@ -51,8 +51,8 @@ type Options struct {
 	Hangup <-chan os.Signal
 	Log    hclog.Logger
 	// OwnProcess: this process is the host's alone, not that of a program which
-	// embeds it. What plugins leave behind becomes its child and is ended, and the
-	// garbage collector is steered.
+	// embeds it. What plugins leave behind becomes its child and is ended, it cannot
+	// be traced by others of its user, and the garbage collector is steered.
 	OwnProcess bool
 }
 
@@ -88,7 +88,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	}
 	if o.OwnProcess {
 		tune()
-		if err := process.Adopt(); err != nil {
+		if err := errors.Join(process.Adopt(), process.Conceal()); err != nil {
 			return nil, err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
 	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/face/control"
 	"github.com/toolwharf/toolwharf/host/internal/face/mcp"
@@ -73,7 +74,7 @@ func (h *Host) face(anonymous *bool) *mcp.Face {
 // serveControl serves the control socket. A host without one serves its clients
 // all the same only if it cannot have one for a reason that it says.
 func (h *Host) serveControl(serves string) (closeControl func(), err error) {
-	s, err := control.Listen(h.config.State, h.API(serves), h.log.Named("control"))
+	s, err := control.Listen(h.config.State, h.API(serves), process.Guarded, h.log.Named("control"))
 	if err != nil {
 		return nil, fmt.Errorf("%w (the state directory is %s)", err, h.config.State)
 	}

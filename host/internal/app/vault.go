@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -39,6 +40,9 @@ func StorePath(c *config.Config) string { return filepath.Join(c.State, "toolwha
 func openVault(ctx context.Context, c *config.Config, host string, log hclog.Logger) (*vault, error) {
 	if err := os.MkdirAll(c.State, 0o700); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	if err := checkState(c.State, log); err != nil {
+		return nil, err
 	}
 	signer, err := ledger.LoadOrCreateSigner(LedgerKeyPath(c))
 	if err != nil {
@@ -72,6 +76,25 @@ func openVault(ctx context.Context, c *config.Config, host string, log hclog.Log
 	}
 	v.spool.Start(ctx, v.store)
 	return v, nil
+}
+
+// checkState refuses a state directory in which others could put keys and a store of
+// their own, and warns of one that they can look into. A new one is neither.
+func checkState(dir string, log hclog.Logger) error {
+	if runtime.GOOS == "windows" {
+		return nil // which has no such modes
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("state directory: %w", err)
+	}
+	switch mode := info.Mode().Perm(); {
+	case mode&0o022 != 0:
+		return fmt.Errorf("state directory: %s can be written by others (mode %04o): chmod 700 it, once what is in it was looked at", dir, mode)
+	case mode&0o077 != 0:
+		log.Warn("state directory can be entered by others", "path", dir, "mode", fmt.Sprintf("%04o", mode), "do", "chmod 700 "+dir)
+	}
+	return nil
 }
 
 // health says why the store does not take rows, nil if it does.

@@ -44,6 +44,12 @@ func Adopt() error {
 	return nil
 }
 
+func (f *family) adopting() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.adopts
+}
+
 func (f *family) start(cmd *exec.Cmd) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

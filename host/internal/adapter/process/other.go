@@ -10,6 +10,12 @@ import "os"
 // Adopt does nothing here: what a process leaves behind cannot be adopted.
 func Adopt() error { return nil }
 
+// Conceal does nothing here.
+func Conceal() error { return nil }
+
+// Guarded knows nothing of other processes here.
+func Guarded(int) error { return nil }
+
 // pid is the process's.
 func (p *Process) pid() int { return p.cmd.Process.Pid }
 

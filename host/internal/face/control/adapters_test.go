@@ -132,7 +132,7 @@ func TestTheLogOfAnAdapter(t *testing.T) {
 func TestALogIsFollowedUntilTheReaderOrTheHostEnds(t *testing.T) {
 	more := make(chan LogLine)
 	dir := state(t)
-	s, err := Listen(dir, saying(t, more), hclog.NewNullLogger())
+	s, err := Listen(dir, saying(t, more), nil, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}

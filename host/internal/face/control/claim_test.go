@@ -21,7 +21,7 @@ func init() {
 	roles["host"] = func() {
 		fmt.Println("ready")
 		_, _ = bufio.NewReader(os.Stdin).ReadByte()
-		s, err := Listen(os.Getenv("STATE"), &Service{About: func() Host { return Host{PID: os.Getpid()} }}, hclog.NewNullLogger())
+		s, err := Listen(os.Getenv("STATE"), &Service{About: func() Host { return Host{PID: os.Getpid()} }}, nil, hclog.NewNullLogger())
 		if err != nil {
 			fmt.Println(err)
 			return

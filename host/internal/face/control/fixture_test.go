@@ -132,7 +132,7 @@ func state(t testing.TB) string {
 // serve serves an API in a state directory until the end of the test.
 func serve(t testing.TB, dir string, api API) *Server {
 	t.Helper()
-	s, err := Listen(dir, api, hclog.NewNullLogger())
+	s, err := Listen(dir, api, nil, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// samePeer reports, as an error, that the other end is another user. Root may
-// be whom it wants anyway.
-func samePeer(conn net.Conn) error {
+// samePeer reports, as an error, that the other end is another user, or a stranger.
+// Root may be whom it wants anyway.
+func samePeer(conn net.Conn, stranger func(pid int) error) error {
 	u, ok := conn.(*net.UnixConn)
 	if !ok {
 		return fmt.Errorf("not a unix socket")
@@ -34,5 +34,8 @@ func samePeer(conn net.Conn) error {
 	if cred.Uid != 0 && int(cred.Uid) != os.Geteuid() {
 		return fmt.Errorf("peer is user %d, not the host's", cred.Uid)
 	}
-	return nil
+	if stranger == nil {
+		return nil
+	}
+	return stranger(int(cred.Pid))
 }

@@ -46,7 +46,7 @@ func init() {
 		fmt.Println(err)
 	}
 	roles["serve"] = func() {
-		s, err := Listen(os.Getenv("STATE"), &Service{About: func() Host { return Host{Name: "of nobody"} }}, hclog.NewNullLogger())
+		s, err := Listen(os.Getenv("STATE"), &Service{About: func() Host { return Host{Name: "of nobody"} }}, nil, hclog.NewNullLogger())
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -81,7 +81,7 @@ func TestAnotherUserIsRefusedByTheSocketsModeAndByWhoItIs(t *testing.T) {
 	var log bytes.Buffer
 	var mu sync.Mutex
 	dir := state(t)
-	s, err := Listen(dir, service(t, &fake{}), hclog.New(&hclog.LoggerOptions{Output: &log, Mutex: &mu}))
+	s, err := Listen(dir, service(t, &fake{}), nil, hclog.New(&hclog.LoggerOptions{Output: &log, Mutex: &mu}))
 	if err != nil {
 		t.Fatal(err)
 	}

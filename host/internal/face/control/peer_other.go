@@ -8,4 +8,4 @@ package control
 import "net"
 
 // samePeer is left to the modes of the socket and of its directory.
-func samePeer(net.Conn) error { return nil }
+func samePeer(net.Conn, func(int) error) error { return nil }

@@ -32,7 +32,10 @@ type Server struct {
 // Listen opens the control socket in the state directory: control.sock, or, if
 // another host holds it, control-<pid>.sock. The socket is 0600 and its
 // directory must be the host's own.
-func Listen(state string, api API, log hclog.Logger) (*Server, error) {
+//
+// stranger says, as an error, which processes are refused though they are of the
+// host's own user; nil: none is.
+func Listen(state string, api API, stranger func(pid int) error, log hclog.Logger) (*Server, error) {
 	held, err := hold(state)
 	if err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
@@ -49,7 +52,7 @@ func Listen(state string, api API, log hclog.Logger) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
-	s := &Server{listener: &own{listener, log}, path: path}
+	s := &Server{listener: &own{listener, stranger, log}, path: path}
 	ending, end := context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler: handler(api, ending), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
@@ -117,7 +120,8 @@ func (s *Server) Close(ctx context.Context) error {
 type own struct {
 	net.Listener
 
-	log hclog.Logger
+	stranger func(pid int) error
+	log      hclog.Logger
 }
 
 // Accept waits for the next connection of the host's own user.
@@ -127,7 +131,7 @@ func (l *own) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := samePeer(conn); err != nil {
+		if err := samePeer(conn, l.stranger); err != nil {
 			l.log.Warn("control socket: refused", "error", err)
 			_ = conn.Close()
 			continue

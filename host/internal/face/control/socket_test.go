@@ -93,7 +93,7 @@ func TestASecondHostHasASocketOfItsOwnAndTheFirstIsAsked(t *testing.T) {
 	expectFiles(t, dir) // both have taken theirs away
 
 	t.Run("only a further one serves", func(t *testing.T) {
-		one, err := Listen(dir, first, hclog.NewNullLogger())
+		one, err := Listen(dir, first, nil, hclog.NewNullLogger())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestAStateDirectoryMayBeNamedLikeAPattern(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Skip(err)
 	}
-	one, err := Listen(dir, service(t, &fake{}), hclog.NewNullLogger())
+	one, err := Listen(dir, service(t, &fake{}), nil, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestAStateDirectoryThatCannotHoldASocketSaysWhy(t *testing.T) {
 		"that is not there": filepath.Join(state(t), "nowhere"),
 		"that is too long":  filepath.Join(state(t), string(make([]byte, 200))),
 	} {
-		if _, err := Listen(dir, service(t, &fake{}), hclog.NewNullLogger()); err == nil {
+		if _, err := Listen(dir, service(t, &fake{}), nil, hclog.NewNullLogger()); err == nil {
 			t.Errorf("a directory %s: no error", name)
 		}
 	}
@@ -180,7 +180,7 @@ func TestAStateDirectoryThatCannotHoldASocketSaysWhy(t *testing.T) {
 
 func TestAClosedHostIsNoHost(t *testing.T) {
 	dir := state(t)
-	s, err := Listen(dir, service(t, &fake{}), hclog.NewNullLogger())
+	s, err := Listen(dir, service(t, &fake{}), nil, hclog.NewNullLogger())
 	if err != nil {
 		t.Fatal(err)
 	}

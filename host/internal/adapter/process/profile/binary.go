@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
@@ -44,18 +43,12 @@ func (l *list) binary(r io.ReaderAt, path string) error {
 	}
 	l.libraries()
 	l.add(sandbox.Execute, loader)
-	for _, tag := range []elf.DynTag{elf.DT_RUNPATH, elf.DT_RPATH} {
-		values, _ := f.DynString(tag)
-		for _, value := range values {
-			for _, dir := range filepath.SplitList(value) {
-				origin := filepath.Dir(path)
-				dir = strings.NewReplacer("$ORIGIN", origin, "${ORIGIN}", origin).Replace(dir)
-				if filepath.Base(filepath.Clean(dir)) != "lib" && filepath.Base(filepath.Clean(dir)) != "lib64" {
-					continue // a binary says of itself where its libraries are; that is no reason to open a home
-				}
-				l.add(sandbox.Read, dir)
-			}
+	for _, store := range []string{"/nix/store", "/gnu/store"} {
+		if strings.HasPrefix(loader, store+"/") {
+			l.add(sandbox.Read, store)
 		}
 	}
+	// Where else its libraries lie, a binary says of itself. That is no reason to
+	// let it read there.
 	return nil
 }
