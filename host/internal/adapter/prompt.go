@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/toolwharf/toolwharf/host/internal/registry"
@@ -24,6 +25,7 @@ func (l *list) prompt(p tool.Prompt) (*registry.Offer, error) {
 	if err := wordy(p.Title, p.Description); err != nil {
 		return nil, err
 	}
+	p.Arguments = slices.Clone(p.Arguments) // those of the catalogue may have been offered before
 	raw, err := parameters(p.Arguments)
 	if err != nil {
 		return nil, err
@@ -43,7 +45,7 @@ func (l *list) prompt(p tool.Prompt) (*registry.Offer, error) {
 	return o, nil
 }
 
-// parameters is the schema of a prompt's arguments. Their values are texts (MCP
+// parameters mends a prompt's arguments and is their schema. Their values are texts (MCP
 // 2026-07-28, server/prompts).
 func parameters(arguments []tool.PromptArgument) (json.RawMessage, error) {
 	if len(arguments) > maxArguments {

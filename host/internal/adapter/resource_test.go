@@ -43,6 +43,22 @@ func TestResourcesFamiliesAndPromptsAreOffered(t *testing.T) {
 	}
 }
 
+// A catalogue is offered again whenever it is refreshed, while what was offered
+// before is read.
+func TestWhatIsOfferedIsMendedInTheOfferAndNotInTheCatalogue(t *testing.T) {
+	c := adapter.Catalog{Prompts: []tool.Prompt{{Name: "sum", Arguments: []tool.PromptArgument{{Name: "id", Title: "the \xff"}}}}}
+	offers, notes := adapter.Offers(&adapter.Desired{Name: "notes"}, c, tool.Digest{}, nil)
+	if len(offers) != 1 || len(notes) != 0 {
+		t.Fatalf("%d offers, notes %v", len(offers), notes)
+	}
+	if got := offers[0].Prompt.Arguments[0].Title; got != "the \uFFFD" {
+		t.Errorf("offered %q", got)
+	}
+	if got := c.Prompts[0].Arguments[0].Title; got != "the \xff" {
+		t.Errorf("the catalogue has %q now", got)
+	}
+}
+
 func TestWhatCannotBeReadIsLeftOutAndNamed(t *testing.T) {
 	long := "x:" + strings.Repeat("a", 3000)
 	for want, c := range map[string]adapter.Catalog{
