@@ -16,6 +16,7 @@ import (
 )
 
 func TestRestartSwapsUnderACallThatRuns(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)
 	h := serve(t, dir)
@@ -59,6 +60,7 @@ func TestRestartSwapsUnderACallThatRuns(t *testing.T) {
 }
 
 func TestRestartBringsBackWhatWasGivenUpAndSaysWhatFails(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "hello", plugins)
 	works := filepath.Join(dir, "works")
@@ -81,6 +83,7 @@ func TestRestartBringsBackWhatWasGivenUpAndSaysWhatFails(t *testing.T) {
 }
 
 func TestWithoutAHostThereIsNothingToRestart(t *testing.T) {
+	t.Parallel()
 	dir, _ := workspace(t, "")
 	if _, stderr, code := run(t, dir, "adapters", "restart", "echo"); code != 3 || !strings.Contains(stderr, "no running host") {
 		t.Errorf("exit %d: %s", code, stderr)
@@ -89,6 +92,7 @@ func TestWithoutAHostThereIsNothingToRestart(t *testing.T) {
 
 // The interval of the health checks is that of the build that is made for tests.
 func TestAPluginThatHangsIsNoticedEndedAndStartedAgain(t *testing.T) {
+	t.Parallel()
 	program := crashing()
 	dir, plugins := workspace(t, "defaults: {additive: allow}\n")
 	install(t, "echo", plugins)

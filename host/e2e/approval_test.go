@@ -117,6 +117,7 @@ func says(t *testing.T, r *mcp.CallToolResult, err error, kind, code string) {
 }
 
 func TestAnApprovedCallRunsOnceAndAChangedDeniedOrUsedOneNever(t *testing.T) {
+	t.Parallel()
 	dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\n")
 	h := serve(t, dir)
 	s := h.connect("", nil)
@@ -186,6 +187,7 @@ func TestAnApprovedCallRunsOnceAndAChangedDeniedOrUsedOneNever(t *testing.T) {
 }
 
 func TestAPendingCallSurvivesARestartAndIsStaleOnceItsToolHasChanged(t *testing.T) {
+	t.Parallel()
 	dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\n")
 	h := serve(t, dir)
 	s := h.connect("", nil)
@@ -226,6 +228,7 @@ func TestAPendingCallSurvivesARestartAndIsStaleOnceItsToolHasChanged(t *testing.
 }
 
 func TestAnApprovalIsGoodForItsTimeOnly(t *testing.T) {
+	t.Parallel()
 	dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\napproval: {mode: deferred, expires: 2s}\n")
 	h := serve(t, dir)
 	s := h.connect("", nil)
@@ -246,6 +249,7 @@ func TestAnApprovalIsGoodForItsTimeOnly(t *testing.T) {
 }
 
 func TestARuleThatDeniesWinsOverAnApproval(t *testing.T) {
+	t.Parallel()
 	dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\n")
 	h := serve(t, dir)
 	s := h.connect("", nil)
@@ -273,6 +277,7 @@ func TestARuleThatDeniesWinsOverAnApproval(t *testing.T) {
 }
 
 func TestTheOperatorsOwnCallIsApprovedWhereItIsTyped(t *testing.T) {
+	t.Parallel()
 	dir, lines := approving(t, "")
 	_, stderr, code := run(t, dir, "tools", "call", "echo_append_line", "--args", `{"line":"x","n":1}`)
 	if code != 1 || !strings.Contains(stderr, "needs approval") {

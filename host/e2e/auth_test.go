@@ -158,6 +158,7 @@ func principals(t *testing.T, dir string, calls int) []string {
 }
 
 func TestATokenLetsInAndNothingElseDoes(t *testing.T) {
+	t.Parallel()
 	desk, old := newToken(t, "--client-id", "desk"), newToken(t, "--client-id", "desk")
 	dir, plugins := workspace(t, fmt.Sprintf("http: {listen: %q, auth: {tokens: [%s]}}\n", freePort(t), desk.entry()))
 	install(t, "echo", plugins)
@@ -206,6 +207,7 @@ func TestATokenLetsInAndNothingElseDoes(t *testing.T) {
 }
 
 func TestWhereAnonymousCallersAreWantedAWrongTokenIsStillNone(t *testing.T) {
+	t.Parallel()
 	desk := newToken(t, "--client-id", "desk")
 	dir, plugins := workspace(t, fmt.Sprintf("http: {listen: %q, allow_anonymous: true, auth: {tokens: [%s]}}\n", freePort(t), desk.entry()))
 	install(t, "echo", plugins)
@@ -230,6 +232,7 @@ func TestWhereAnonymousCallersAreWantedAWrongTokenIsStillNone(t *testing.T) {
 }
 
 func TestAHostThatOtherMachinesReachServesTokensAndSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	desk := newToken(t, "--client-id", "desk")
 	_, port, _ := strings.Cut(freePort(t), ":")
 	dir, plugins := workspace(t, fmt.Sprintf("http: {listen: \"0.0.0.0:%s\", allowed_hosts: [0.0.0.0], auth: {tokens: [%s]}}\n", port, desk.entry()))
@@ -251,6 +254,7 @@ func TestAHostThatOtherMachinesReachServesTokensAndSaysWhatIsMissing(t *testing.
 }
 
 func TestTheExamplesOfTheAuthPageWorkAsTheyStandThere(t *testing.T) {
+	t.Parallel()
 	page := "../../docs/auth.md"
 	commands := commandsOf(t, page)
 	raw, err := os.ReadFile(page)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestABrokenPluginCostsNobodyElsesToolsAndItsCauseIsNamed(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, `
 adapters:
   misconfigured: {plugin: sql, config: {dsn: "sqlite:no-such.db"}}
@@ -69,6 +70,7 @@ adapters:
 }
 
 func TestNothingThatAPluginLogsEndsTheHostOrSpeaksInItsName(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "hello", plugins)
 	script(t, plugins, "babbler", `echo '{"@level":"info","@message":1}' >&2

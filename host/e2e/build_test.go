@@ -4,10 +4,12 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -58,7 +60,25 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if err := sideBySide(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return m.Run()
+}
+
+// sideBySide lets more tests run at once than there are processors, unless
+// -parallel says how many: most of the time they wait for processes and pauses.
+// Those that measure what a host takes, or load the machine, are not parallel and
+// so have it for themselves: TestUnderStress....
+func sideBySide() error {
+	flag.Parse()
+	said := false
+	flag.Visit(func(f *flag.Flag) { said = said || f.Name == "test.parallel" })
+	if said {
+		return nil
+	}
+	return flag.Set("test.parallel", "6")
 }
 
 // raceOptions are for every process that is started here: a race ends it, and it
@@ -117,11 +137,16 @@ func wrapped(t *testing.T, dir, name, plugin, text string) (folder string) {
 	return folder
 }
 
-// script writes an executable shell script as a plugin.
+// script writes an executable shell script as a plugin. No process is started
+// meanwhile: one that still had the file open for writing would keep it from being
+// executed.
 func script(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+	syscall.ForkLock.RLock()
+	err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return path

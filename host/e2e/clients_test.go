@@ -16,6 +16,7 @@ import (
 )
 
 func TestTheGoClientListsAndCallsOverHTTPInBothEras(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)
 	h := serve(t, dir)
@@ -87,6 +88,7 @@ func modern(id int, method, name, params string) (headers map[string]string, bod
 }
 
 func TestRawJSONRPCListsAndCallsInBothErasWithExactDigits(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)
 	h := serve(t, dir)
@@ -142,6 +144,7 @@ func first(headers map[string]string, _ string) map[string]string { return heade
 func second(_ map[string]string, body string) string              { return body }
 
 func TestEveryCallIsInTheLedger(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)
 	h := serve(t, dir)
@@ -187,6 +190,7 @@ func TestEveryCallIsInTheLedger(t *testing.T) {
 }
 
 func TestAToolThatNeedsApprovalIsRefusedAndNeverRuns(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)
 	h := serve(t, dir)

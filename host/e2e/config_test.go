@@ -31,6 +31,7 @@ http:
 `
 
 func TestAConfigurationWithTenFaultsReportsAllTenAndStartsNothing(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)
 	if err := os.WriteFile(filepath.Join(dir, "toolwharf.yaml"), []byte(tenFaults), 0o600); err != nil {

@@ -50,6 +50,7 @@ func passes(t *testing.T, dir, path, not string, args ...string) {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), toolwharf, append([]string{"plugins", "test", path, "--json"}, args...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
+	cmd.Env = append(os.Environ(), "E2E_DATABASE=the-orders.db") // which a config may name
 	if err := cmd.Run(); err != nil {
 		t.Errorf("%v: %s", err, &errs)
 	}
@@ -59,6 +60,7 @@ func passes(t *testing.T, dir, path, not string, args ...string) {
 }
 
 func TestTheExamplesAndTheBuiltInPluginPassTheConformanceKit(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	db, err := sqlite3.Open(filepath.Join(dir, "the-orders.db"))
 	if err != nil {
@@ -74,7 +76,6 @@ func TestTheExamplesAndTheBuiltInPluginPassTheConformanceKit(t *testing.T) {
 	if err := os.WriteFile(config, []byte(`{dsn: "sqlite:${E2E_DATABASE}", allowed_tables: [orders]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("E2E_DATABASE", "the-orders.db")
 	echoes := "calls/large-results calls/result-limit calls/digits calls/unicode"
 	for plugin, tc := range map[string]struct {
 		args []string
@@ -88,6 +89,7 @@ func TestTheExamplesAndTheBuiltInPluginPassTheConformanceKit(t *testing.T) {
 		},
 	} {
 		t.Run(plugin, func(t *testing.T) {
+			t.Parallel() // the kit waits most of its time
 			path := install(t, plugin, t.TempDir())
 			passes(t, dir, path, tc.not, tc.args...)
 		})
@@ -95,6 +97,7 @@ func TestTheExamplesAndTheBuiltInPluginPassTheConformanceKit(t *testing.T) {
 }
 
 func TestPluginsTestSaysByItsExitCodeWhatItFound(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	early := script(t, dir, "early", "echo 'cannot open the frobnicator' >&2; exit 3")
 	sql := install(t, "sql", dir)

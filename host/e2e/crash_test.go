@@ -31,9 +31,11 @@ var crashing = sync.OnceValue(func() string {
 var mayHaveRun = []string{"begun", "sent", "ended"}
 
 func TestAHostThatIsKilledAtAnyPointOfAnApprovedCallNeverRunsItTwice(t *testing.T) {
+	t.Parallel()
 	program := crashing()
 	for _, point := range []string{"judged", "begun", "sent", "ended"} {
 		t.Run(point, func(t *testing.T) {
+			t.Parallel()
 			dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\n")
 			h := serveWith(t, dir, program)
 			s := h.connect("", nil)
@@ -86,6 +88,7 @@ func TestAHostThatIsKilledAtAnyPointOfAnApprovedCallNeverRunsItTwice(t *testing.
 }
 
 func TestAHostThatIsKilledAfterItAskedHasAskedOnce(t *testing.T) {
+	t.Parallel()
 	program := crashing()
 	dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\n")
 	doomed := serveWith(t, dir, program, "CRASH_AT=asked")
@@ -105,6 +108,7 @@ func TestAHostThatIsKilledAfterItAskedHasAskedOnce(t *testing.T) {
 }
 
 func TestAHostThatSleepsPastItsLeaseRunsNothingThatAnotherHasRun(t *testing.T) {
+	t.Parallel()
 	program := crashing()
 	dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\n")
 	h := serveWith(t, dir, program)

@@ -40,6 +40,7 @@ func terminal(t *testing.T) (here, there *os.File) {
 }
 
 func TestDevServesWhatIsWrittenAndAsksOnItsTerminal(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if _, stderr, code := run(t, dir, "plugins", "new", "weather"); code != 0 {
 		t.Fatal(stderr)
@@ -133,6 +134,7 @@ func TestDevServesWhatIsWrittenAndAsksOnItsTerminal(t *testing.T) {
 }
 
 func TestDevRefusesWhatItCannotServe(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for want, tc := range map[string]struct {
 		code int

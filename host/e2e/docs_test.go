@@ -33,6 +33,7 @@ func commandsOf(t *testing.T, document string) []string {
 }
 
 func TestTheCommandsOfTheApprovalPageWorkAsTheyStandThere(t *testing.T) {
+	t.Parallel()
 	commands := commandsOf(t, "../../docs/approval.md")
 	if len(commands) < 5 {
 		t.Fatalf("found only %q", commands)
@@ -54,6 +55,7 @@ func TestTheCommandsOfTheApprovalPageWorkAsTheyStandThere(t *testing.T) {
 }
 
 func TestWhatTheProtocolPageQuotesIsWhatTheHostSays(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/protocol.md")
 	if err != nil {
 		t.Fatal(err)
@@ -110,6 +112,7 @@ func blocksOf(t *testing.T, document, language string) []string {
 }
 
 func TestThePageOfPluginsDoesWhatItSays(t *testing.T) {
+	t.Parallel()
 	const page = "../../docs/plugins.md"
 	dir, plugins := workspace(t, "")
 	shell := func(line string) (string, error) {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestDoctorAsksTheRunningHostAndNamesWhatAilsIt(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, `
 adapters:
   fine: {plugin: hello}

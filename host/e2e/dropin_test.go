@@ -58,6 +58,7 @@ func lists(t *testing.T, s *mcp.ClientSession, tool string, want bool) {
 }
 
 func TestAPluginThatIsDroppedInIsServedAndGoesWhenItIsRemoved(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	h := serve(t, dir)
 	told := make(chan struct{}, 16)

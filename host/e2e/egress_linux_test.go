@@ -25,6 +25,7 @@ import (
 // A process in a network namespace of its own, where there is nothing, reaches what it
 // was granted with the SDK's dialer, and nothing else.
 func TestWithoutANetworkTheSDKReachesWhatIsGranted(t *testing.T) {
+	t.Parallel()
 	source, err := filepath.Abs("testdata/outbound/main.go")
 	if err != nil {
 		t.Fatal(err)

@@ -51,6 +51,7 @@ func (h *host) connectAs(p *person, protocol string) *mcp.ClientSession {
 }
 
 func TestTheClientsUserDecidesByAFormAndOnlyAnExplicitYesApproves(t *testing.T) {
+	t.Parallel()
 	dir, lines := approving(t, "approval: {client_form: true}\n")
 	h := serve(t, dir)
 	p := &person{}
@@ -92,6 +93,7 @@ func TestTheClientsUserDecidesByAFormAndOnlyAnExplicitYesApproves(t *testing.T) 
 }
 
 func TestAnAdapterAsksTheUserAndNobodyIsAskedTwice(t *testing.T) {
+	t.Parallel()
 	dir, _ := approving(t, "approval: {client_form: true}\n")
 	h := serve(t, dir)
 	p := &person{answer: func(message string) *mcp.ElicitResult {
@@ -132,6 +134,7 @@ func TestAnAdapterAsksTheUserAndNobodyIsAskedTwice(t *testing.T) {
 }
 
 func TestAnAdapterThatAsksForEverIsEnded(t *testing.T) {
+	t.Parallel()
 	dir, _ := approving(t, "")
 	h := serve(t, dir)
 	p := &person{answer: func(string) *mcp.ElicitResult { return accepts(map[string]any{"colour": "green"}) }}
@@ -147,6 +150,7 @@ func TestAnAdapterThatAsksForEverIsEnded(t *testing.T) {
 }
 
 func TestAPluginThatWasMerelyDroppedInMayNotAsk(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)
 	h := serve(t, dir)

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,11 +19,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // patience is how long a condition may take to come true. It is no measure of
 // speed: the machine may be busy.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // eventually waits until f returns nil.
 func eventually(t *testing.T, what string, f func() error) {
@@ -87,15 +88,32 @@ func workspace(t *testing.T, yaml string) (dir, plugins string) {
 	return dir, plugins
 }
 
-// freePort returns an address that nobody listens on.
+// freePort returns an address that is the test's own until it ends, however often
+// its hosts come and go: the socket that holds it does not listen, so a host may,
+// and whoever asks for any port at all is given another one.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1) // as a listener of Go has it
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	local, ok := address.(*unix.SockaddrInet4)
+	if !ok {
+		t.Fatalf("the address is %v", address)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", local.Port)
 }
 
 // serve starts a host over HTTP and waits until it is ready.

@@ -67,6 +67,7 @@ func whole(t *testing.T) {
 }
 
 func TestAPluginGetsOutOfItsSandboxByNoWay(t *testing.T) {
+	t.Parallel()
 	whole(t)
 	dir, plugins := workspace(t, "")
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -278,6 +279,7 @@ adapters:
 
 // The same again as a user who may do little: then no capability was there to drop.
 func TestAPluginOfANormalUserGetsOutOfItsSandboxByNoWay(t *testing.T) {
+	t.Parallel()
 	whole(t)
 	if os.Getuid() != 0 {
 		t.Skip("the test before was it")

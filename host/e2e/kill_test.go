@@ -28,6 +28,7 @@ func structured(t *testing.T, r *mcp.CallToolResult, into any) {
 }
 
 func TestAfterSIGKILLOfThePluginTheHostServesOnAndTheNextCallWorks(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)
 	install(t, "hello", plugins)
@@ -57,6 +58,7 @@ func TestAfterSIGKILLOfThePluginTheHostServesOnAndTheNextCallWorks(t *testing.T)
 }
 
 func TestAfterSIGKILLOfTheHostNoPluginIsLeft(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)
 	install(t, "hello", plugins)
@@ -93,6 +95,7 @@ func noneOf(dir string) error {
 }
 
 func TestOnSIGTERMACallThatRunsIsFinishedFirst(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)
 	h := serve(t, dir)

@@ -20,6 +20,7 @@ import (
 )
 
 func TestResourcesPromptsAndCompletionsOfAPluginReachItsClients(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "rules:\n- deny: ['resources:echo://big/**', 'prompts:echo_converse']\n")
 	install(t, "echo", plugins)
 	h := serve(t, dir)
@@ -88,6 +89,7 @@ func TestResourcesPromptsAndCompletionsOfAPluginReachItsClients(t *testing.T) {
 }
 
 func TestAHookSeesWhatItIsNamedForAndNothingElse(t *testing.T) {
+	t.Parallel()
 	const token = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"
 	dir, plugins := workspace(t, `
 adapters:
@@ -150,6 +152,7 @@ hooks:
 }
 
 func TestAClientHearsOfAResourceThatChangesAlsoAfterACrash(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "rules: [{allow: [echo_write_note]}]\n")
 	install(t, "echo", plugins)
 	h := serve(t, dir)

@@ -24,14 +24,14 @@ func talkative(t *testing.T, plugins string, lines ...string) {
 }
 
 func TestWhatAPluginLogsIsLoggedAsItsOwnAndCanBeAskedFor(t *testing.T) {
+	t.Parallel()
 	const secret = "correct-horse-battery"
-	t.Setenv("E2E_LOG_SECRET", secret)
 	dir, plugins := workspace(t, `
 adapters:
   chatty: {plugin: chatty, env: {TOKEN: "${E2E_LOG_SECRET}"}}
 `)
 	talkative(t, plugins, `{"@level":"warn","@message":"slow","rows":3,"in":{"table":"t"}}`, "my token is "+secret, "[ERROR] no luck")
-	h := serve(t, dir)
+	h := serveWith(t, dir, toolwharf, "E2E_LOG_SECRET="+secret)
 
 	var logged map[string]any
 	for line := range strings.Lines(h.stderr.String()) {
@@ -82,6 +82,7 @@ adapters:
 }
 
 func TestALogIsFollowedThroughARestartUntilCtrlCOrTheHostEnds(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	talkative(t, plugins, "hello")
 	h := serve(t, dir)
@@ -127,7 +128,7 @@ func holds(b *buffer, word string, times int) error {
 	return nil
 }
 
-func TestAPluginThatFloodsItsLogHoldsNobodyUp(t *testing.T) {
+func TestAPluginThatFloodsItsLogHoldsNobodyUp(t *testing.T) { // not parallel: it loads the machine
 	dir, plugins := workspace(t, "")
 	wrapped(t, plugins, "floods", "hello", `/usr/bin/yes "`+strings.Repeat("a line of its log ", 100)+`" >&2 & exec "${0%/*}/hello"`)
 	h := serve(t, dir)

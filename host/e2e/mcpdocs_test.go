@@ -64,6 +64,7 @@ func decoded(t *testing.T, raw string) any {
 }
 
 func TestTheExamplesOfTheMCPPageAreWhatTheHostAnswers(t *testing.T) {
+	t.Parallel()
 	const page = "../../docs/mcp.md"
 	yaml, examples := blocksOf(t, page, "yaml"), blocksOf(t, page, "json")
 	if len(yaml) != 1 || len(examples) != 8 {

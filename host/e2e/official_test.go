@@ -43,6 +43,7 @@ func serveFixtures(t *testing.T) *host {
 }
 
 func TestTheOfficialConformanceSuitePasses(t *testing.T) {
+	t.Parallel()
 	node := node22(t)
 	absentUnless(t, "official", "@modelcontextprotocol")
 	h := serveFixtures(t)

@@ -50,6 +50,7 @@ func greets(t *testing.T, s *mcp.ClientSession, tool string) {
 }
 
 func TestAFolderIsAPluginThatIsSwappedWhenAnythingInItChanges(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	h := serve(t, dir)
 	session := h.connect("", nil)
@@ -168,6 +169,7 @@ func erases(t *testing.T, s *mcp.ClientSession) bool {
 }
 
 func TestAToolThatSuddenlyClaimsLessIsHeldBackUntilItIsAccepted(t *testing.T) {
+	t.Parallel()
 	meek, bold := fickle()
 	dir, plugins := workspace(t, "")
 	plugin := filepath.Join(plugins, "fickle")
@@ -235,6 +237,7 @@ func TestAToolThatSuddenlyClaimsLessIsHeldBackUntilItIsAccepted(t *testing.T) {
 }
 
 func TestAPinnedHostRunsExactlyWhatTheLockNames(t *testing.T) {
+	t.Parallel()
 	meek, bold := fickle()
 	dir, plugins := workspace(t, "")
 	config := filepath.Join(dir, "toolwharf.yaml")

@@ -15,6 +15,7 @@ import (
 
 // TestANewPluginIsCalledWithoutALineWritten walks from nothing to the first call.
 func TestANewPluginIsCalledWithoutALineWritten(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	h := serve(t, dir)
 	session := h.connect("", nil)
@@ -46,6 +47,7 @@ func TestANewPluginIsCalledWithoutALineWritten(t *testing.T) {
 }
 
 func TestPluginsNewRefusesWhatItCannotMake(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600); err != nil {
 		t.Fatal(err)

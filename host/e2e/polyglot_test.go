@@ -96,6 +96,7 @@ func TestAPluginWithoutAnSDKPassesTheConformanceKit(t *testing.T) {
 }
 
 func TestAPluginWithoutAnSDKJoinsAndAnswers(t *testing.T) {
+	t.Parallel()
 	large := fmt.Sprintf("http: {max_body: 8MiB, listen: %q}\n", freePort(t))
 	eachWithoutSDK(t, large, func(t *testing.T, name, dir, _ string) {
 		h := serve(t, dir)
@@ -150,6 +151,7 @@ func TestAPluginWithoutAnSDKJoinsAndAnswers(t *testing.T) {
 }
 
 func TestAPluginWithoutAnSDKReportsProgressHeedsCancellationAndLogsByLevel(t *testing.T) {
+	t.Parallel()
 	eachWithoutSDK(t, "", func(t *testing.T, name, dir, _ string) {
 		h := serve(t, dir)
 		heard := make(chan float64, 100)
@@ -198,6 +200,7 @@ func TestAPluginWithoutAnSDKReportsProgressHeedsCancellationAndLogsByLevel(t *te
 }
 
 func TestAPluginWithoutAnSDKDrainsWhenRemovedIsRestartedWhenKilledAndDiesWithItsHost(t *testing.T) {
+	t.Parallel()
 	eachWithoutSDK(t, "", func(t *testing.T, name, dir, plugins string) {
 		h := serve(t, dir)
 		session := h.connect("", nil)

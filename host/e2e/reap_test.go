@@ -68,6 +68,7 @@ func parent(t *testing.T, pid int) int {
 }
 
 func TestNothingThatAPluginHasStartedOutlivesIt(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(h *host, plugin, guardian int, program string) error{
 		"when it is killed":       func(_ *host, plugin, _ int, _ string) error { return syscall.Kill(plugin, syscall.SIGKILL) },
 		"when it is removed":      func(_ *host, _, _ int, program string) error { return os.Remove(program) },
@@ -81,6 +82,7 @@ func TestNothingThatAPluginHasStartedOutlivesIt(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			// Without a sandbox, which would hold it back.
 			dir, plugins := workspace(t, "adapters: {wild: {plugin: wild, sandbox: off}}\n")
 			program, ids := runaway(t, dir, plugins, "wild")
@@ -100,6 +102,7 @@ func TestNothingThatAPluginHasStartedOutlivesIt(t *testing.T) {
 }
 
 func TestTheHostServesOnWhenAGuardianIsKilled(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "hello", plugins)
 	h := serve(t, dir)
@@ -116,15 +119,15 @@ func TestTheHostServesOnWhenAGuardianIsKilled(t *testing.T) {
 }
 
 func TestTheSocketsOfAHostThatWasKilledAreSwept(t *testing.T) {
+	t.Parallel()
 	tmp, err := os.MkdirTemp("", "tw-") // t.TempDir is too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(tmp) })
-	t.Setenv("TMPDIR", tmp)
 	dir, plugins := workspace(t, "")
 	install(t, "hello", plugins)
-	h := serve(t, dir)
+	h := serveWith(t, dir, toolwharf, "TMPDIR="+tmp)
 	if err := h.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +136,7 @@ func TestTheSocketsOfAHostThatWasKilledAreSwept(t *testing.T) {
 	if err != nil || len(left) != 1 {
 		t.Fatalf("%v is left, %v", left, err)
 	}
-	next := serve(t, dir)
+	next := serveWith(t, dir, toolwharf, "TMPDIR="+tmp)
 	eventually(t, "what is left is swept", func() error {
 		if _, err := os.Lstat(left[0]); err == nil {
 			return fmt.Errorf("%s is there", left[0])

@@ -14,6 +14,7 @@ import (
 )
 
 func TestASecretIsTakenOutOfAnswersErrorsAndTheLedger(t *testing.T) {
+	t.Parallel()
 	const hidden = "hunter2-hunter2-hunter2"
 	dir, plugins := workspace(t, "adapters: {echo: {plugin: echo, env: {TOKEN: \"${E2E_SECRET}\"}}}\n")
 	install(t, "echo", plugins)

@@ -47,6 +47,7 @@ func parkedHost(t *testing.T, more string) (*host, *mcp.ClientSession, string, s
 }
 
 func TestIdsAreScopedByPrincipal(t *testing.T) {
+	t.Parallel()
 	_, s, dir, lines := parkedHost(t, "")
 	r, err := s.CallTool(t.Context(), resumed(pending{}))
 	p := parked(t, r, err)
@@ -62,6 +63,7 @@ func TestIdsAreScopedByPrincipal(t *testing.T) {
 }
 
 func TestAHTTPHostWithoutAuthenticationServesItsOwnUserOnThisMachineOnly(t *testing.T) {
+	t.Parallel()
 	h, _, dir, _ := parkedHost(t, "")
 	for header, code := range map[string]string{
 		"Forwarded": "non-local-client", "X-Forwarded-For": "non-local-client", "Origin": "origin-not-allowed",
@@ -92,6 +94,7 @@ func TestAHTTPHostWithoutAuthenticationServesItsOwnUserOnThisMachineOnly(t *test
 }
 
 func TestAnonymousKeysCountOverStdioAndNotOverHTTPUnlessSaidOtherwise(t *testing.T) {
+	t.Parallel()
 	dir, lines := approving(t, "")
 	h := serve(t, dir)
 	s := h.connect("", nil)
@@ -119,6 +122,7 @@ func TestAnonymousKeysCountOverStdioAndNotOverHTTPUnlessSaidOtherwise(t *testing
 }
 
 func TestCallKeysOnlyResume(t *testing.T) {
+	t.Parallel()
 	_, s, dir, lines := parkedHost(t, "")
 	r, err := s.CallTool(t.Context(), resumed(pending{}))
 	p := parked(t, r, err)
@@ -140,6 +144,7 @@ func TestCallKeysOnlyResume(t *testing.T) {
 }
 
 func TestResumesAreSingleUseAlsoAtOnceAndOnTwoHosts(t *testing.T) {
+	t.Parallel()
 	_, s, dir, lines := parkedHost(t, "")
 	other := serveOn(t, dir, toolwharf, freePort(t)).connect("", nil)
 	lists(t, other, "echo_append_line", true)
@@ -175,6 +180,7 @@ func TestResumesAreSingleUseAlsoAtOnceAndOnTwoHosts(t *testing.T) {
 }
 
 func TestResumesAreCheckedInTheStoreSoThatAnyHostSharingItAnswers(t *testing.T) {
+	t.Parallel()
 	_, s, dir, lines := parkedHost(t, "")
 	r, err := s.CallTool(t.Context(), resumed(pending{}))
 	p := parked(t, r, err)
@@ -206,6 +212,7 @@ func (h *host) form(t *testing.T, params string) map[string]json.RawMessage {
 }
 
 func TestClientApprovalStatesAreSealedBoundAndSingleUse(t *testing.T) {
+	t.Parallel()
 	dir, lines := approving(t, "approval: {client_form: true, state_keys: [\"0123456789abcdef0123456789abcdef\"]}\n")
 	h := serve(t, dir)
 	other := serveOn(t, dir, toolwharf, freePort(t))
@@ -238,6 +245,7 @@ func TestClientApprovalStatesAreSealedBoundAndSingleUse(t *testing.T) {
 }
 
 func TestAResumedCallIsDecidedByWhoParkedItAndTheClientIsNeverAskedAgain(t *testing.T) {
+	t.Parallel()
 	dir, lines := approving(t, fmt.Sprintf(keyed, freePort(t))+"approval: {mode: deferred, client_form: true}\n")
 	h := serve(t, dir)
 	older := h.connect("2025-06-18", nil) // cannot be asked: falls back to the mode
@@ -258,6 +266,7 @@ func TestAResumedCallIsDecidedByWhoParkedItAndTheClientIsNeverAskedAgain(t *test
 }
 
 func TestTheClientSeesItsOwnKeysNeverTheDerivedIds(t *testing.T) {
+	t.Parallel()
 	_, s, dir, _ := parkedHost(t, "")
 	params := resumed(pending{})
 	params.Meta = mcp.Meta{"toolwharf/run_id": "my-run"}
@@ -284,6 +293,7 @@ func TestTheClientSeesItsOwnKeysNeverTheDerivedIds(t *testing.T) {
 }
 
 func TestTheRunKeyComesFromMetaElseFromTheHeader(t *testing.T) {
+	t.Parallel()
 	h, _, dir, _ := parkedHost(t, "")
 	for _, c := range []struct{ header, meta string }{{"a", ""}, {"", "a"}, {"b", "a"}, {"b", ""}} {
 		headers, body := modern(1, "tools/call", "echo_count", `"name":"echo_count","arguments":{}`)
@@ -315,6 +325,7 @@ func TestTheRunKeyComesFromMetaElseFromTheHeader(t *testing.T) {
 }
 
 func TestThePrincipalIsTheBearersClientIssuerAndSubjectUnlessAnExpressionNamesIt(t *testing.T) {
+	t.Parallel()
 	desk := newToken(t, "--client-id", "desk", "--subject", "ada", "--scope", "read")
 	shop := newToken(t, "--client-id", "shop")
 	say := func(s *mcp.ClientSession) (*mcp.CallToolResult, error) {
@@ -375,6 +386,7 @@ func TestThePrincipalIsTheBearersClientIssuerAndSubjectUnlessAnExpressionNamesIt
 }
 
 func TestToolsListShowsWhatIsVisibleToThePrincipalAndTheRestIsNotThere(t *testing.T) {
+	t.Parallel()
 	desk, shop := newToken(t, "--client-id", "desk", "--subject", "ada"), newToken(t, "--client-id", "shop")
 	dir, plugins := workspace(t, fmt.Sprintf(`
 http: {listen: %q, auth: {tokens: [%s, %s]}}
@@ -454,6 +466,7 @@ approval: deferred
 }
 
 func TestRawKeysStayWithTheClientAndItsHost(t *testing.T) {
+	t.Parallel()
 	desk, shop := newToken(t, "--client-id", "desk"), newToken(t, "--client-id", "shop")
 	dir, lines := approving(t, fmt.Sprintf("http: {listen: %q, auth: {tokens: [%s, %s]}}\n", freePort(t), desk.entry(), shop.entry()))
 	h := serve(t, dir)

@@ -92,6 +92,7 @@ func greet(t *testing.T, s *mcp.ClientSession, tool string) (*mcp.CallToolResult
 }
 
 func TestChangedRulesHoldForTheNextCallOfAnOpenConnection(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "rules: [{allow: [hello_greet]}]\ninstructions: be kind\n")
 	install(t, "hello", plugins)
 	h := serve(t, dir)
@@ -131,6 +132,7 @@ func TestChangedRulesHoldForTheNextCallOfAnOpenConnection(t *testing.T) {
 }
 
 func TestAdaptersComeChangeAndGoWhileAnotherServesWithoutAGap(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, `
 adapters:
   steady: {plugin: hello}
@@ -210,6 +212,7 @@ adapters:
 }
 
 func TestAFileThatIsBrokenChangesNothingAndIsShownUntilItIsMended(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "rules: [{allow: [hello_greet]}]\n")
 	install(t, "hello", plugins)
 	h := serve(t, dir)
@@ -249,6 +252,7 @@ func TestAFileThatIsBrokenChangesNothingAndIsShownUntilItIsMended(t *testing.T) 
 }
 
 func TestAFileThatOthersMayWriteIsNotTakenOver(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "rules: [{deny: [hello_greet]}]\n")
 	install(t, "hello", plugins)
 	h := serve(t, dir)
@@ -277,6 +281,7 @@ func TestAFileThatOthersMayWriteIsNotTakenOver(t *testing.T) {
 }
 
 func TestWhatNeedsARestartIsNamedAndTheRestHolds(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "rules: [{allow: [hello_greet]}]\napproval: {mode: deferred, expires: 5m}\n")
 	install(t, "hello", plugins)
 	h := serve(t, dir)
@@ -307,6 +312,7 @@ func TestWhatNeedsARestartIsNamedAndTheRestHolds(t *testing.T) {
 }
 
 func TestAChangedSecretFileRestartsItsAdapterAtTheNextReload(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, `
 adapters:
   keyed: {plugin: hello, env: {KEY: "${file:key}"}}
@@ -337,6 +343,7 @@ adapters:
 }
 
 func TestRulesThatWentWithAPrefixHoldForTheAdapterThatIsStillThere(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, `
 defaults: {additive: allow, destructive: allow}
 rules: [{deny: ["old_*"]}]
@@ -364,6 +371,7 @@ adapters:
 }
 
 func TestAHostOverStdioReloadsToo(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "rules: [{allow: [hello_greet]}]\n")
 	install(t, "hello", plugins)
 	cmd, stderr := stdioCommand(t, dir)

@@ -85,6 +85,7 @@ func (s *speaker) line(t *testing.T, request string) string {
 }
 
 func TestTheSameRequestHasTheSameAnswerInEachEraOverEachTransport(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "adapters: {fixtures: {plugin: fixtures, prefix: \"\"}}\n")
 	install(t, "fixtures", plugins)
 	install(t, "echo", plugins)

@@ -29,6 +29,7 @@ func stdioCommand(t *testing.T, dir string) (*exec.Cmd, *buffer) {
 }
 
 func TestTheGoClientListsCallsAndIsToldOfChangesOverStdioInBothEras(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []string{"2026-07-28", "2025-06-18"} {
 		t.Run(protocol, func(t *testing.T) {
 			dir, plugins := workspace(t, "")
@@ -63,6 +64,7 @@ func TestTheGoClientListsCallsAndIsToldOfChangesOverStdioInBothEras(t *testing.T
 }
 
 func TestInStdioModeStdoutHoldsNothingButProtocolAndStderrIsStructured(t *testing.T) {
+	t.Parallel()
 	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)
 	script(t, plugins, "noisy", "echo noise on stdout; echo noise on stderr >&2; sleep 1000")

@@ -16,6 +16,7 @@ import (
 )
 
 func TestTwoStdioHostsAndTheCommandLineShareOneStore(t *testing.T) {
+	t.Parallel()
 	dir, lines := approving(t, "")
 	one, two := overStdio(t, dir), overStdio(t, dir)
 	r, err := one.CallTool(t.Context(), resumed(pending{}))
@@ -45,6 +46,7 @@ func TestTwoStdioHostsAndTheCommandLineShareOneStore(t *testing.T) {
 }
 
 func TestAnEffectIsRecordedOnceThoughTheStoreIsGoneWhenItEnds(t *testing.T) {
+	t.Parallel()
 	dir, lines := approving(t, "http: {allow_anonymous: true, listen: \""+freePort(t)+"\"}\nrules: [{allow: [echo_append_line]}]\n")
 	h := serveWith(t, dir, crashing(), "STOP_AT=sent")
 	s := h.connect("", nil)

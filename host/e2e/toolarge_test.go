@@ -12,6 +12,7 @@ import (
 )
 
 func TestAResultThatIsTooLargeIsAResourceOfItsCallerAndOfNobodyElse(t *testing.T) {
+	t.Parallel()
 	ann, bob := newToken(t, "--client-id", "ann"), newToken(t, "--client-id", "bob")
 	dir, plugins := workspace(t, fmt.Sprintf("http: {listen: %q, auth: {tokens: [%s, %s]}}\n", freePort(t), ann.entry(), bob.entry()))
 	install(t, "echo", plugins)

@@ -45,6 +45,7 @@ func absentUnless(t *testing.T, dir, pkg string) {
 }
 
 func TestTheTypeScriptClientsListAndCallOverHTTPInBothEras(t *testing.T) {
+	t.Parallel()
 	node := node(t, "ts", "@modelcontextprotocol")
 	dir, plugins := workspace(t, "")
 	install(t, "echo", plugins)

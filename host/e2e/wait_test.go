@@ -53,8 +53,10 @@ func onlyOne(t *testing.T, dir, status string) (id string) {
 }
 
 func TestAHeldCallIsWokenByADecisionAndWithdrawnWhenItsClientGoes(t *testing.T) {
+	t.Parallel()
 	for _, protocol := range []string{"2026-07-28", "2025-06-18"} {
 		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
 			dir, lines := approving(t, "approval: {mode: deferred, wait: 10m}\n")
 			h := serve(t, dir)
 			s := h.connect(protocol, nil)
