@@ -68,3 +68,32 @@ func TestWhatAClientCannotCallIsSaidBeforeWhatIsWrongWithItsArguments(t *testing
 		t.Errorf("%v", err)
 	}
 }
+
+func FuzzWhatAClientHasDeclared(f *testing.F) {
+	f.Add(`{"sampling":{"tools":{}}}`, `{"sampling":{}}`)
+	f.Add(`{"elicitation":{"form":{}}}`, `{"elicitation":{}}`)
+	f.Add(`{"a":[1]}`, `{"a":{"b":null}}`)
+	f.Fuzz(func(t *testing.T, needs, has string) {
+		c := tool.Client{Protocol: modern, Capabilities: json.RawMessage(has)}
+		if !covers(c, json.RawMessage(needs)) {
+			return
+		}
+		// Who can more can the same.
+		var declared map[string]json.RawMessage
+		if json.Unmarshal(c.Capabilities, &declared) != nil {
+			declared = map[string]json.RawMessage{}
+		}
+		if declared == nil { // null
+			declared = map[string]json.RawMessage{}
+		}
+		declared["experimental of this test"] = json.RawMessage(`{}`)
+		more, err := json.Marshal(declared)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Capabilities = more
+		if !covers(c, json.RawMessage(needs)) {
+			t.Errorf("%s has %s, and not with one more", has, needs)
+		}
+	})
+}

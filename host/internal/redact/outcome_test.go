@@ -161,11 +161,15 @@ func TestAnErrorSaysNoSecretAndStaysWhatItIs(t *testing.T) {
 	r := knowing(s)
 	e := &tool.Error{
 		Kind: tool.ToolFailed, Code: "x", Text: "for " + s, Detail: "with " + s, Sent: true,
+		Needs: json.RawMessage(`{"` + s + `":{}}`), Link: &tool.Link{URI: "x://" + s, Name: "n"},
 		Err: fmt.Errorf("%s: %w: %w", s, io.ErrUnexpectedEOF, &tool.ProtocolError{Code: 5, Message: s, Data: json.RawMessage(`"` + s + `"`)}),
 	}
 	got := r.Error("orders", e)
 	if strings.Contains(got.Error(), s) || strings.Contains(got.Detail, s) || got.Kind != e.Kind || !got.Sent {
 		t.Errorf("%+v", got)
+	}
+	if string(got.Needs) != `{"[redacted]":{}}` || got.Link == nil || strings.Contains(got.Link.URI, s) || got.Link.Name != "n" {
+		t.Errorf("%s, %+v", got.Needs, got.Link)
 	}
 	if !errors.Is(got, io.ErrUnexpectedEOF) {
 		t.Error("the cause cannot be told")
