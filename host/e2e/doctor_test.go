@@ -4,6 +4,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -33,6 +34,12 @@ adapters:
 			}
 		}
 	}
+	eventually(t, "the ill one is given up for now", func() error { // it starts again at once at first
+		if a := h.adapters()["ill"]; a.State != "backing_off" {
+			return fmt.Errorf("it is %s", a.State)
+		}
+		return nil
+	})
 	expects(1, "ok: host process ", "ok: store it opens", "ok: adapter fine ready", "ok: state ", "ok: ledger key ",
 		"fail: adapter keyed waiting: secret missing", "fail: adapter ill ")
 	if err := os.Remove(early); err != nil {

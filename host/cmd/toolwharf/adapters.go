@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,7 +48,7 @@ func (p *program) adaptersList() *cobra.Command {
 				rows := make([][]string, 0, len(adapters))
 				for _, a := range adapters {
 					rows = append(rows, []string{
-						a.Name, a.Plugin, a.State, strconv.Itoa(a.Tools), a.Sandbox, firstLine(a.Cause, 80),
+						a.Name, a.Plugin, a.State, strconv.Itoa(a.Tools), confinement(a.Sandbox), firstLine(a.Cause, 80),
 					})
 				}
 				return table(c.OutOrStdout(), "ADAPTER\tPLUGIN\tSTATE\tTOOLS\tSANDBOX\tCAUSE", rows)
@@ -100,6 +101,15 @@ func (p *program) adaptersRestart() *cobra.Command {
 			return err
 		},
 	}
+}
+
+// confinement is what confines an adapter, in a column; what does not is for show.
+func confinement(said string) string {
+	holds, _, less := strings.Cut(said, ";")
+	if less {
+		holds += ", not all of it holds"
+	}
+	return holds
 }
 
 func (p *program) showAdapter(c *cobra.Command, a control.Adapter) error {

@@ -20,7 +20,7 @@ func GrantsPath(c *config.Config) string { return filepath.Join(c.State, "grants
 // for is remembered in a file, or, without one, by this process.
 func confine(c *config.Config, runDir, file string, key []byte) *plugin.Confinement {
 	return &plugin.Confinement{
-		Support: sandbox.Probe(), Judge: grant.Judge{Guarded: guarded(c, runDir)}, Memory: &grant.Memory{File: file}, Key: key,
+		Support: sandbox.Probe(), Judge: grant.NewJudge(guarded(c, runDir)), Memory: &grant.Memory{File: file}, Key: key,
 	}
 }
 

@@ -58,23 +58,24 @@ type Options struct {
 
 // Host is one host, with or without faces.
 type Host struct {
-	config     *config.Config // of the start: what needs a restart is read here
-	reloads    reloads
-	hangup     <-chan os.Signal
-	version    string
-	log        hclog.Logger
-	started    time.Time
-	runDir     *runDir
-	vault      *vault
-	registry   *registry.Registry
-	executor   *executor.Executor
-	redactor   redact.Redactor
-	tried      atomic.Bool // each adapter was, once
-	reconciler *reconcile.Reconciler
-	known      known
-	kept       *kept.Store
-	logbook    *logbook.Book
-	ownProcess bool // see Options
+	config      *config.Config // of the start: what needs a restart is read here
+	reloads     reloads
+	hangup      <-chan os.Signal
+	version     string
+	log         hclog.Logger
+	started     time.Time
+	runDir      *runDir
+	vault       *vault
+	registry    *registry.Registry
+	executor    *executor.Executor
+	redactor    redact.Redactor
+	tried       atomic.Bool // each adapter was, once
+	reconciler  *reconcile.Reconciler
+	known       known
+	confinement *plugin.Confinement
+	kept        *kept.Store
+	logbook     *logbook.Book
+	ownProcess  bool // see Options
 
 	stop    context.CancelFunc // of the reconciler
 	stopped chan error
@@ -114,6 +115,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	}
 	h.known = newKnown(o.Config)
 	log := o.Log.Named("adapter")
+	h.confinement = confine(o.Config, runDir.path, GrantsPath(o.Config), h.vault.key)
 	h.logbook = logbook.New(log, &h.redactor)
 	h.reconciler = reconcile.New(reconcile.Config{
 		Wish: reconcile.Wish{Adapters: adapters(o.Config), Dirs: directories(o.Config)}, Dir: o.Config.Dir, DropIn: dropInLimits,
@@ -121,7 +123,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		Launcher: &plugin.Launcher{
 			RunDir: runDir.path, MaxResult: int64(kept.Default.Each), Shelf: &pin.Shelf{Dir: runDir.path}, Logs: h.logbook, Redact: h.redactor.Text,
 			Updated: h.registry.Updated, CacheDir: filepath.Join(o.Config.State, "cache"), Log: log,
-			Confinement: confine(o.Config, runDir.path, GrantsPath(o.Config), h.vault.key),
+			Confinement: h.confinement,
 		},
 		Registry: h.registry, Pins: h.known.pins, Specs: h.known.specs, Key: h.vault.key, Tell: h.redactor.Set,
 		Pulse: pulse(), Log: log,

@@ -108,6 +108,7 @@ func (h *Host) reload(ctx context.Context, why string, f *config.File, faults fa
 		return
 	}
 	h.reloads.holds, h.reloads.rules = r.Config, policy.rules
+	h.confinement.Judge.Guard(guarded(r.Config, h.runDir.path))
 	h.reconciler.Want(reconcile.Wish{Adapters: adapters(r.Config), Dirs: directories(r.Config)},
 		func() { h.executor.SetPolicy(policy.Policy) })
 	told(r.Config)

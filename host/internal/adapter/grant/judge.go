@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
@@ -37,10 +38,20 @@ type Given struct {
 	Said []string
 }
 
-// Judge decides.
+// Judge decides. It is safe for concurrent use.
 type Judge struct {
-	Guarded []Guarded
+	guarded atomic.Pointer[[]Guarded]
 }
+
+// NewJudge returns one that guards something.
+func NewJudge(guarded []Guarded) *Judge {
+	j := &Judge{}
+	j.Guard(guarded)
+	return j
+}
+
+// Guard guards something else from now on.
+func (j *Judge) Guard(guarded []Guarded) { j.guarded.Store(&guarded) }
 
 // Give returns what a plugin may reach that asks for something: all of it, and
 // what the operator allows beyond, or an error that says what it may not have and
@@ -114,7 +125,7 @@ func (j *Judge) give(g adapter.Grant, path string, given *Given) (why string) {
 	if g.Kind == adapter.GrantWrite {
 		access = sandbox.Write
 	}
-	for _, x := range j.Guarded {
+	for _, x := range *j.guarded.Load() {
 		guarded := resolve(x.Path)
 		if !beneath(path, guarded) && !beneath(guarded, path) {
 			continue

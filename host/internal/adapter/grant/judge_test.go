@@ -35,11 +35,11 @@ func place(t *testing.T) (dir string, j *Judge) {
 			t.Fatal(err)
 		}
 	}
-	return dir, &Judge{Guarded: []Guarded{
+	return dir, NewJudge([]Guarded{
 		{What: "the state directory", Path: at("state"), Secret: true},
 		{What: "the configuration", Path: at("toolwharf.yaml"), Secret: true},
 		{What: "a directory of plugins", Path: at("plugins")},
-	}}
+	})
 }
 
 func TestAPluginGetsWhatItsConfigurationNamesAndNothingElse(t *testing.T) {
@@ -133,6 +133,22 @@ func TestAPluginGetsWhatItsConfigurationNamesAndNothingElse(t *testing.T) {
 	}
 }
 
+func TestWhatIsGuardedMayChange(t *testing.T) {
+	dir, j := place(t)
+	d := &adapter.Desired{Name: "orders", Dir: dir, Config: []byte(`{"a":"data","b":"plugins"}`)}
+	writes := func(name string) error {
+		_, err := j.Give(d, []adapter.Grant{{Kind: adapter.GrantWrite, Value: filepath.Join(dir, name)}})
+		return err
+	}
+	if writes("data") != nil || writes("plugins") == nil {
+		t.Fatal(writes("data"), writes("plugins"))
+	}
+	j.Guard([]Guarded{{What: "a directory of plugins", Path: filepath.Join(dir, "data", "deep")}})
+	if writes("data") == nil || writes("plugins") != nil {
+		t.Error(writes("data"), writes("plugins"))
+	}
+}
+
 func TestTheOperatorAllowsMoreButNotWhatTheHostLivesBy(t *testing.T) {
 	dir, j := place(t)
 	d := &adapter.Desired{Name: "orders", Dir: dir, Sandbox: adapter.Sandbox{Allow: []adapter.Grant{
@@ -169,7 +185,7 @@ func FuzzWhatIsGivenLiesWithinWhatIsNamed(f *testing.F) {
 	f.Add("sqlite:a.db", "/d/a.db-wal")
 	f.Add("https://h/x", "/x")
 	f.Add("..", "/d/../x")
-	j := &Judge{}
+	j := NewJudge(nil)
 	f.Fuzz(func(t *testing.T, named, asked string) {
 		d := &adapter.Desired{Name: "a", Dir: "/d", Config: fmt.Appendf(nil, "{\"x\":%q}", named)}
 		given, err := j.Give(d, []adapter.Grant{{Kind: adapter.GrantRead, Value: asked}})

@@ -25,7 +25,7 @@ type Confinement struct {
 	Support sandbox.Support
 	// Judge decides what plugins may reach, Memory what they asked for before, by
 	// digests that are keyed with Key.
-	Judge  grant.Judge
+	Judge  *grant.Judge
 	Memory *grant.Memory
 	Key    []byte
 }

@@ -21,7 +21,7 @@ var denied = []string{
 	// between those of one adapter, nor where there is none.
 	"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd",
 	// Other views of the file system.
-	"mount", "umount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "open_tree_attr", "fsopen", "fsconfig", "fsmount", "fspick",
+	"mount", "umount", "umount2", "pivot_root", "chroot", "move_mount", "open_tree", "fsopen", "fsconfig", "fsmount", "fspick",
 	"mount_setattr", "open_by_handle_at", "name_to_handle_at", "quotactl", "quotactl_fd", "fanotify_init",
 	// Namespaces. clone is looked at below, clone3 cannot be.
 	"unshare", "setns",
