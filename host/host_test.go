@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
 
 	"github.com/toolwharf/toolwharf/host"
 )
@@ -39,7 +40,13 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "%v: %v\n%s", build.Args, err, out)
 		return 1
 	}
-	return m.Run()
+	code := m.Run()
+	http.DefaultClient.CloseIdleConnections()
+	if err := goleak.Find(); code == 0 && err != nil { // an embedded host leaves nothing behind
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }
 
 func ExampleOpen() {
