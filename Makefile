@@ -67,7 +67,10 @@ test: build examples ## Test every module, with the race detector where there is
 		go -C host test $(RACE) -count=1 -timeout 20m $(TESTFLAGS) ./... || status=1; exit $$status
 
 .PHONY: conformance
-conformance: build examples ## Judge the built plugins and examples by the conformance kit (docs/conformance.md)
+conformance: conformance-kit conformance-mcp ## Judge the plugins by the conformance kit, and the host by the official suite of MCP
+
+.PHONY: conformance-kit
+conformance-kit: build examples ## Judge the built plugins and examples by the conformance kit (docs/conformance.md)
 	test -e examples/shop/shop.db || go -C examples run ./shop/generate -out shop/shop.db
 	scripts/conformance
 
