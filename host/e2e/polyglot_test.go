@@ -134,9 +134,9 @@ func TestAPluginWithoutAnSDKJoinsAndAnswers(t *testing.T) {
 				t.Errorf("%d bytes arrived, %d came back, cut: %v", out.Bytes, len(got), cut)
 			}
 		})
-		t.Run("a result that would have to be cut in half is refused", func(t *testing.T) {
-			r := call(t, "echo", map[string]any{"value": strings.Repeat("x", 1<<20)})
-			if want := "the result has more than 1048576 bytes"; !r.IsError || textOf(r) != want || r.Meta["toolwharf/error_kind"] != "result_too_large" {
+		t.Run("a result that is larger than the host takes is refused", func(t *testing.T) {
+			r := call(t, "echo", map[string]any{"value": strings.Repeat("x", 7<<20)})
+			if want := "the result has more than 7340032 bytes"; !r.IsError || textOf(r) != want || r.Meta["toolwharf/error_kind"] != "result_too_large" {
 				t.Errorf("%+v %.200s", r.Meta, textOf(r))
 			}
 		})
