@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
+	"github.com/toolwharf/toolwharf/host/internal/rules"
 )
 
 // maxDuration bounds every duration: beyond a year it is a slip of the pen.
@@ -80,7 +80,7 @@ func (c checker) hooks() {
 			c.refuse(at("timeout"), "", "must be more than 0s and at most a minute")
 		}
 		for _, glob := range h.Tools {
-			if glob == "" || !doublestar.ValidatePattern(glob) {
+			if rules.CheckGlob(glob) != nil {
 				c.refuse(at("tools"), "", "has %q, which is no glob and would match nothing", glob)
 			}
 		}
@@ -95,7 +95,7 @@ func (c checker) rules() {
 				verbs++
 			}
 			for _, glob := range globs {
-				if glob == "" || !doublestar.ValidatePattern(glob) {
+				if rules.CheckGlob(glob) != nil {
 					c.refuse([]string{"rules", itoa(i)}, "", "has %q, which is no glob and would match nothing", glob)
 				}
 			}
