@@ -107,13 +107,3 @@ func (c *catalogue) reads(uri string) (*resource, map[string]string) {
 	}
 	return nil, nil
 }
-
-// remove takes an entry out of a list and its index.
-func remove[T any](list []*T, index map[string]*T, key string) ([]*T, bool) {
-	gone, ok := index[key]
-	if !ok {
-		return list, false
-	}
-	delete(index, key)
-	return slices.DeleteFunc(list, func(x *T) bool { return x == gone }), true
-}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -58,38 +59,37 @@ func (c *Changes[S]) registry(*S) *registry { return &c.changes }
 
 // RemoveTool takes a tool away. Calls that run go on.
 func (c *Changes[S]) RemoveTool(name string) {
-	var ok bool
 	into := c.changes.into
-	if into.tools, ok = remove(into.tools, into.tool, name); !ok {
-		c.changes.fault("tool %.128q: there is none to remove", name)
-	}
+	take(&c.changes, "tool", &into.tools, into.tool, name)
 }
 
 // RemoveResource takes the resource of a fixed URI away.
 func (c *Changes[S]) RemoveResource(uri string) {
-	var ok bool
 	into := c.changes.into
-	if into.resources, ok = remove(into.resources, into.resource, uri); !ok {
-		c.changes.fault("resource %.128q: there is none to remove", uri)
-	}
+	take(&c.changes, "resource", &into.resources, into.resource, uri)
 }
 
 // RemoveTemplate takes a family of resources away.
 func (c *Changes[S]) RemoveTemplate(template string) {
-	var ok bool
 	into := c.changes.into
-	if into.templates, ok = remove(into.templates, into.template, template); !ok {
-		c.changes.fault("template %.128q: there is none to remove", template)
-	}
+	take(&c.changes, "template", &into.templates, into.template, template)
 }
 
 // RemovePrompt takes a prompt away.
 func (c *Changes[S]) RemovePrompt(name string) {
-	var ok bool
 	into := c.changes.into
-	if into.prompts, ok = remove(into.prompts, into.prompt, name); !ok {
-		c.changes.fault("prompt %.128q: there is none to remove", name)
+	take(&c.changes, "prompt", &into.prompts, into.prompt, name)
+}
+
+// take takes one thing of a kind away, or says that there is none.
+func take[T any](from *registry, kind string, list *[]*T, index map[string]*T, key string) {
+	gone, ok := index[key]
+	if !ok {
+		from.fault("%s %.128q: there is none to remove", kind, key)
+		return
 	}
+	delete(index, key)
+	*list = slices.DeleteFunc(*list, func(x *T) bool { return x == gone })
 }
 
 // Change adds and removes what make says, all of it or, with an error that names
