@@ -7,16 +7,18 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"slices"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // Claims are what a verified token says; the zero Claims are those of no token.
 type Claims struct {
-	ClientID string   `cel:"client_id"`
-	Issuer   string   `cel:"issuer"`
-	Subject  string   `cel:"subject"`
-	Scopes   []string `cel:"scopes"`
+	ClientID, Issuer, Subject string
+	Scopes                    []string
+	// Rest is all that it says, one object, without what is about the token
+	// itself; no value: nothing more is known.
+	Rest tool.JSON
 }
 
 // Verifier tells what a token says. Of a token that is none of its own it
@@ -60,9 +62,17 @@ func (d *Door) Identify(r *http.Request) (tool.Principal, *Refusal) {
 	case d.Names != nil:
 		return d.named(r, claims)
 	case proven:
-		return tool.Principal{Kind: tool.Token, ClientID: claims.ClientID, Issuer: claims.Issuer, Subject: claims.Subject}, nil
+		return claims.principal(), nil
 	default:
 		return tool.Principal{}, nil
+	}
+}
+
+// principal is the bearer of the token.
+func (c Claims) principal() tool.Principal {
+	return tool.Principal{
+		Kind: tool.Token, ClientID: c.ClientID, Issuer: c.Issuer, Subject: c.Subject,
+		Scopes: slices.Compact(slices.Sorted(slices.Values(c.Scopes))), Claims: c.Rest,
 	}
 }
 
@@ -110,7 +120,9 @@ func (d *Door) named(r *http.Request, c Claims) (tool.Principal, *Refusal) {
 	case name == "":
 		return tool.Principal{}, nil
 	default:
-		return tool.Principal{Kind: tool.Named, Subject: name}, nil
+		p := c.principal() // what the token grants is its, whatever it is called
+		p.Kind, p.Subject, p.ClientID, p.Issuer = tool.Named, name, "", ""
+		return p, nil
 	}
 }
 

@@ -10,16 +10,27 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/toolwharf/toolwharf/host/internal/auth"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 var (
-	desk = auth.Claims{ClientID: "desk", Subject: "ada", Scopes: []string{"read"}}
-	shop = auth.Claims{ClientID: "shop"}
+	desk = auth.Claims{ClientID: "desk", Subject: "ada", Scopes: []string{"write", "read", "write"}, Rest: said(`{"team":"north","level":3,"share":0.1}`)}
+	shop = auth.Claims{ClientID: "shop", Rest: said(`{"level":9007199254740993.5}`)}
 )
+
+// said is what a token says.
+func said(raw string) tool.JSON {
+	j, err := tool.ParseJSON([]byte(raw))
+	if err != nil {
+		panic(err)
+	}
+	return j
+}
 
 func digestOf(token string) string {
 	sum := sha256.Sum256([]byte(token))
@@ -114,7 +125,11 @@ func TestANameTakesThePlaceOfATokenAndProvesNothing(t *testing.T) {
 		"an error":                   {auth.Door{Names: names(t, `headers["x-user"]`), Anonymous: true}, nil, "principal-failed"},
 		"the address":                {auth.Door{Names: names(t, "peer")}, nil, "named/192.0.2.1"},
 		"a token":                    {auth.Door{Verifier: tokens(t), Names: names(t, "token.client_id + '/' + token.subject")}, map[string]string{"Authorization": "Bearer twh_desk"}, "named/desk/ada"},
-		"a scope":                    {auth.Door{Verifier: tokens(t), Names: names(t, "'read' in token.scopes ? 'reader' : ''")}, map[string]string{"Authorization": "Bearer twh_shop"}, "unauthorized"},
+		"a scope":                    {auth.Door{Verifier: tokens(t), Names: names(t, "'read' in token.scopes ? 'reader' : ''")}, map[string]string{"Authorization": "Bearer twh_desk"}, "named/reader"},
+		"a claim":                    {auth.Door{Verifier: tokens(t), Names: names(t, "claims.level == 3 && claims.share < 0.2 ? string(claims.team) : ''")}, map[string]string{"Authorization": "Bearer twh_desk"}, "named/north"},
+		"a claim of no token":        {auth.Door{Names: names(t, "has(claims.team) ? 'a' : 'b'")}, nil, "named/b"},
+		"a number that is not exact": {auth.Door{Verifier: tokens(t), Names: names(t, "claims.level > 0 ? 'a' : 'b'")}, map[string]string{"Authorization": "Bearer twh_shop"}, "principal-failed"},
+		"one that nobody looks at":   {auth.Door{Verifier: tokens(t), Names: names(t, "token.client_id")}, map[string]string{"Authorization": "Bearer twh_shop"}, "named/shop"},
 		"no token where one must be": {auth.Door{Verifier: tokens(t), Names: names(t, byUser)}, map[string]string{"X-User": "ada"}, "unauthorized"},
 		"a wrong token":              {auth.Door{Verifier: tokens(t), Names: names(t, byUser), Anonymous: true}, map[string]string{"X-User": "ada", "Authorization": "Bearer x"}, "unauthorized"},
 		"a token nobody verified":    {auth.Door{Names: names(t, "token.client_id")}, map[string]string{"Authorization": "Bearer twh_desk"}, "unauthorized"},
@@ -141,6 +156,33 @@ func TestANameTakesThePlaceOfATokenAndProvesNothing(t *testing.T) {
 				t.Errorf("%s %+v, want %s", got, refused, c.want)
 			}
 		})
+	}
+}
+
+func TestWhatATokenGrantsIsItsBearersUnderAnyName(t *testing.T) {
+	for name, c := range map[string]struct {
+		door auth.Door
+		want string
+	}{
+		"its own":  {auth.Door{Verifier: tokens(t)}, `["desk","","ada"]`},
+		"a name":   {auth.Door{Verifier: tokens(t), Names: names(t, "'x'")}, "named/x"},
+		"no token": {auth.Door{Names: names(t, "'x'")}, "named/x"},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+		r.Header.Set("Authorization", "Bearer twh_desk")
+		p, refused := c.door.Identify(r)
+		if refused != nil || p.String() != c.want {
+			t.Fatalf("%s: it is from %s: %+v", name, p, refused)
+		}
+		if name == "no token" {
+			if len(p.Scopes) > 0 || !p.Claims.IsZero() {
+				t.Errorf("%s: what nobody verified grants %+v", name, p)
+			}
+			continue
+		}
+		if !slices.Equal(p.Scopes, []string{"read", "write"}) || p.Claims.Digest() != desk.Rest.Digest() {
+			t.Errorf("%s: it grants %q and says %s", name, p.Scopes, p.Claims.Bytes())
+		}
 	}
 }
 

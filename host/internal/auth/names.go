@@ -32,8 +32,20 @@ const (
 // Names names the sender of a request by a CEL expression. Its variables are
 // headers (lower-case name to value; several of a name are joined by ", "; what
 // holds credentials is not there), peer (the IP address of the other end) and
-// token (client_id, issuer, subject, scopes; empty if there is none).
-type Names struct{ program cel.Program }
+// token (client_id, issuer, subject, scopes) and claims, all that the token says;
+// both empty if there is none.
+type Names struct {
+	program cel.Program
+	claims  bool // it looks at them
+}
+
+// token is what the expression sees of a token.
+type token struct {
+	ClientID string   `cel:"client_id"`
+	Issuer   string   `cel:"issuer"`
+	Subject  string   `cel:"subject"`
+	Scopes   []string `cel:"scopes"`
+}
 
 // NewNames compiles an expression, whose value is to be a string.
 func NewNames(expression string) (*Names, error) {
@@ -42,10 +54,11 @@ func NewNames(expression string) (*Names, error) {
 	}
 	env, err := cel.NewEnv(
 		cel.OptionalTypes(), cel.ASTValidators(cel.ValidateRegexLiterals()),
-		ext.NativeTypes(reflect.TypeFor[Claims](), ext.ParseStructTags(true)),
+		ext.NativeTypes(reflect.TypeFor[token](), ext.ParseStructTags(true)),
 		cel.Variable("headers", cel.MapType(cel.StringType, cel.StringType)),
 		cel.Variable("peer", cel.StringType),
-		cel.Variable("token", cel.ObjectType("auth.Claims")),
+		cel.Variable("token", cel.ObjectType("auth.token")),
+		cel.Variable("claims", cel.MapType(cel.StringType, cel.DynType)),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("CEL: %w", err)
@@ -53,7 +66,7 @@ func NewNames(expression string) (*Names, error) {
 	ast, issues := env.Compile(expression)
 	if issues.Err() != nil {
 		first := issues.Errors()[0]
-		return nil, fmt.Errorf("is no CEL expression over headers, peer and token: character %d: %s",
+		return nil, fmt.Errorf("is no CEL expression over headers, peer, token and claims: character %d: %s",
 			first.Location.Column()+1, strings.Join(strings.Fields(first.Message), " "))
 	}
 	if ast.OutputType() != cel.StringType {
@@ -63,13 +76,28 @@ func NewNames(expression string) (*Names, error) {
 	if err != nil {
 		return nil, fmt.Errorf("CEL: %w", err)
 	}
-	return &Names{program}, nil
+	n := &Names{program: program}
+	for _, r := range ast.NativeRep().ReferenceMap() {
+		n.claims = n.claims || r.Name == "claims"
+	}
+	return n, nil
 }
 
 // Name returns the name of who sends a request, "" if the expression has none
 // for it.
-func (n *Names) Name(ctx context.Context, h http.Header, peer string, token Claims) (string, error) {
-	value, _, err := n.program.ContextEval(ctx, map[string]any{"headers": visible(h), "peer": peer, "token": token})
+func (n *Names) Name(ctx context.Context, h http.Header, peer string, c Claims) (string, error) {
+	seen := map[string]any{
+		"headers": visible(h), "peer": peer,
+		"token": token{ClientID: c.ClientID, Issuer: c.Issuer, Subject: c.Subject, Scopes: c.Scopes},
+	}
+	if n.claims {
+		claims, err := values(c.Rest)
+		if err != nil {
+			return "", fmt.Errorf("http.auth.principal: the token's claims: %w", err)
+		}
+		seen["claims"] = claims
+	}
+	value, _, err := n.program.ContextEval(ctx, seen)
 	if err != nil {
 		return "", fmt.Errorf("http.auth.principal: %w", err)
 	}

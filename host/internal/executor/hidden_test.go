@@ -16,7 +16,7 @@ import (
 
 func TestACallOfAHiddenToolIsAnsweredAsIfThereWereNoneAndRecorded(t *testing.T) {
 	f := newFixture(t, setting{effects: tool.Destructive, input: `{"type":"object","required":["id"]}`})
-	f.SetPolicy(&Policy{Visible: func(p tool.Principal, s *tool.Spec) bool { return p != caller || s.Name != "orders_get" }})
+	f.SetPolicy(&Policy{Visible: func(p tool.Principal, s *tool.Spec) bool { return !p.Is(caller) || s.Name != "orders_get" }})
 	for name, call := range map[string]func(*tool.Call) error{
 		"a good call":                func(c *tool.Call) error { return doing(f, c) },
 		"by its alias":               func(c *tool.Call) error { c.Name = "orders.get"; return doing(f, c) },

@@ -132,7 +132,7 @@ func TestWhatTheAdapterGetsAndWhatTheLedgerSaysAreOfTheSameCall(t *testing.T) {
 	if a.ID != row.Call || !tool.IsID(tool.PrefixCall, a.ID) || a.RunID != row.Run || !tool.IsID(tool.PrefixRun, a.RunID) {
 		t.Errorf("the adapter has call %s of run %s, the ledger %s of %s", a.ID, a.RunID, row.Call, row.Run)
 	}
-	if a.N != 1 || a.Spec.Declared != "get" || a.Principal != caller {
+	if a.N != 1 || a.Spec.Declared != "get" || !a.Principal.Is(caller) {
 		t.Errorf("attempt %+v", a)
 	}
 	if got := string(a.Args.Bytes()); got != `{"id": 9007199254740993.0}` {

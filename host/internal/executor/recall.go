@@ -26,7 +26,7 @@ func (x *Executor) keep(c *tool.Case, p *Policy, r *tool.Result, e *tool.Error) 
 		return
 	}
 	// Not the call's own id: clients see none that is derived from their keys.
-	result := kept.Result{ID: tool.NewID(tool.PrefixCall), Owner: c.Principal, Spec: *c.Spec}
+	result := kept.Result{ID: tool.NewID(tool.PrefixCall), Owner: c.Principal.String(), Spec: *c.Spec}
 	uri := kept.URI(result.ID)
 	if !p.Sees(c.Principal, &recalled(tool.ResourceName(uri), &result).Spec) {
 		return
@@ -61,7 +61,7 @@ func (x *Executor) recall(ctx context.Context, call *tool.Call, id string) (tool
 	c := newCase(call, offer)
 	row := x.row(c)
 	policy := x.Policy()
-	if found.Owner != call.Principal || !policy.Sees(call.Principal, &found.Spec) || !policy.Sees(call.Principal, &offer.Spec) {
+	if found.Owner != call.Principal.String() || !policy.Sees(call.Principal, &found.Spec) || !policy.Sees(call.Principal, &offer.Spec) {
 		return nil, x.unknown(ctx, c, row)
 	}
 	gate, v := x.judge(ctx, c, policy, offer, nil)

@@ -27,8 +27,9 @@ var Default = Bounds{Each: 7 << 20, Principal: 16 << 20, All: 64 << 20, For: 15 
 // Result is one result that is kept.
 type Result struct {
 	// ID is of the form of a call's, and cannot be guessed.
-	ID    string
-	Owner tool.Principal
+	ID string
+	// Owner is tool.Principal.String of who called.
+	Owner string
 	// Spec is that of the tool that was called.
 	Spec tool.Spec
 	// JSON is the structured content, redacted.
@@ -42,7 +43,7 @@ type Store struct {
 	mu    sync.Mutex
 	byID  map[string]*held
 	queue []*held // the oldest first
-	bytes map[tool.Principal]int
+	bytes map[string]int
 	total int
 }
 
@@ -54,7 +55,7 @@ type held struct {
 
 // New returns an empty store.
 func New(b Bounds) *Store {
-	return &Store{bounds: b, byID: map[string]*held{}, bytes: map[tool.Principal]int{}}
+	return &Store{bounds: b, byID: map[string]*held{}, bytes: map[string]int{}}
 }
 
 // For is how long a result is kept.
@@ -123,12 +124,12 @@ func (s *Store) drop(h *held) {
 	}
 }
 
-func (s *Store) oldest(owner tool.Principal) *held {
+func (s *Store) oldest(owner string) *held {
 	return s.queue[slices.IndexFunc(s.queue, func(h *held) bool { return h.Owner == owner })]
 }
 
 // largest is who has the most.
-func (s *Store) largest() (owner tool.Principal) {
+func (s *Store) largest() (owner string) {
 	most := -1
 	for _, h := range s.queue { // in an order that is always the same
 		if n := s.bytes[h.Owner]; n > most {

@@ -17,11 +17,11 @@ import (
 )
 
 var (
-	ann = tool.Principal{Kind: tool.Token, Subject: "ann"}
-	bob = tool.Principal{Kind: tool.Token, Subject: "bob"}
+	ann = `["","","ann"]`
+	bob = `["","","bob"]`
 )
 
-func result(id string, owner tool.Principal, n int) Result {
+func result(id, owner string, n int) Result {
 	return Result{ID: id, Owner: owner, JSON: bytes.Repeat([]byte("1"), n)}
 }
 
@@ -68,7 +68,7 @@ func TestWhatIsLargerThanOneMayBeIsNotKept(t *testing.T) {
 func TestTheOldestOfWhoeverHasTheMostGoesFirst(t *testing.T) {
 	s := New(Bounds{Each: 10, Principal: 30, All: 40, For: time.Minute})
 	defer s.Close()
-	for i, owner := range []tool.Principal{bob, ann, ann, ann, ann} { // the last is one too many for ann
+	for i, owner := range []string{bob, ann, ann, ann, ann} { // the last is one too many for ann
 		s.Keep(result(fmt.Sprint(i), owner, 10))
 	}
 	if got := there(s, "0", "1", "2", "3", "4"); got != "0 2 3 4" {
@@ -98,12 +98,12 @@ func TestBoundsHoldWhateverIsKept(t *testing.T) {
 		s := New(b)
 		defer s.Close()
 		for i := range rapid.IntRange(1, 40).Draw(t, "results") {
-			owner := tool.Principal{Kind: tool.Token, Subject: rapid.StringMatching("[a-e]").Draw(t, "owner")}
+			owner := rapid.StringMatching("[a-e]").Draw(t, "owner")
 			n := rapid.IntRange(0, 12).Draw(t, "bytes")
 			if got := s.Keep(result(fmt.Sprint(i), owner, n)); got != (n <= b.Each) {
 				t.Fatalf("%d bytes are kept: %v", n, got)
 			}
-			each, total := map[tool.Principal]int{}, 0
+			each, total := map[string]int{}, 0
 			for _, h := range s.queue {
 				each[h.Owner] += len(h.JSON)
 				total += len(h.JSON)

@@ -89,7 +89,7 @@ func TestTwoPrincipalsNeverShareAScopedID(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, q := principal(t), principal(t)
 		a, b := rapid.String().Draw(t, "key"), rapid.String().Draw(t, "other key")
-		same := p == q && a == b
+		same := p.Is(q) && a == b
 		if got := tool.ScopedID("run_", p, a) == tool.ScopedID("run_", q, b); got != same {
 			t.Fatalf("%#v with %q and %#v with %q: the same id: %v", p, a, q, b, got)
 		}

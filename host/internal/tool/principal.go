@@ -5,6 +5,8 @@ package tool
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,7 +27,8 @@ const (
 )
 
 // Principal is who calls, as proven by the transport; never what a client says
-// about itself.
+// about itself. Who it is, is Kind, Subject, ClientID and Issuer; what its token
+// says beside that is for rules, and may be another with its next token.
 type Principal struct {
 	Kind PrincipalKind
 	// Subject is the local user for Stdio and Operator, the token's subject
@@ -33,6 +36,36 @@ type Principal struct {
 	Subject string
 	// ClientID and Issuer are those of a Token.
 	ClientID, Issuer string
+	// Scopes are what the token grants, for Token and Named.
+	Scopes []string
+	// Claims are the token's, one object, without what is about the token
+	// itself (its id and times); no value: nothing more is known.
+	Claims JSON
+}
+
+// Is reports whether two are the same caller, whatever their tokens grant.
+func (p Principal) Is(q Principal) bool {
+	return p.Kind == q.Kind && p.Subject == q.Subject && p.ClientID == q.ClientID && p.Issuer == q.Issuer
+}
+
+// Has reports whether the token grants every one of some scopes.
+func (p Principal) Has(scopes ...string) bool {
+	for _, s := range scopes {
+		if !slices.Contains(p.Scopes, s) {
+			return false
+		}
+	}
+	return true
+}
+
+// Standing tells apart all that rules can tell apart: the same caller with
+// another token may be allowed something else.
+func (p Principal) Standing() string {
+	if len(p.Scopes) == 0 && p.Claims.IsZero() {
+		return p.String()
+	}
+	scopes, _ := json.Marshal(p.Scopes) //nolint:errchkjson // strings always marshal
+	return fmt.Sprintf("%s\x00%s\x00%s", p, scopes, p.Claims.Digest())
 }
 
 // IsAnonymous reports whether nobody was proven.

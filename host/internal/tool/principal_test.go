@@ -42,7 +42,7 @@ func TestNoPrincipalCanPassForAnother(t *testing.T) {
 	}
 	names := map[string]tool.Principal{}
 	add := func(p tool.Principal) {
-		if other, taken := names[p.String()]; taken && other != p {
+		if other, taken := names[p.String()]; taken && !other.Is(p) {
 			t.Errorf("%#v and %#v are both %s", p, other, p)
 		}
 		names[p.String()] = p
@@ -79,7 +79,7 @@ func principal(t *rapid.T) tool.Principal {
 func TestDifferentPrincipalsHaveDifferentNames(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, q := principal(t), principal(t)
-		if got := p.String() == q.String(); got != (p == q) {
+		if got := p.String() == q.String(); got != p.Is(q) {
 			t.Fatalf("%#v and %#v are %s and %s", p, q, p, q)
 		}
 	})
@@ -115,4 +115,49 @@ func TestNoPrincipalIsKnownByTheFormOfAnother(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestACallerIsTheSameWhateverItsTokenGrantsButRulesTellApartWhatItGrants(t *testing.T) {
+	claims := func(raw string) tool.JSON {
+		j, err := tool.ParseJSON([]byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
+	}
+	ada := tool.Principal{Kind: tool.Token, ClientID: "app", Issuer: "https://id.example.com", Subject: "ada"}
+	standings := map[string]string{}
+	for name, grant := range map[string]struct {
+		scopes []string
+		claims tool.JSON
+	}{
+		"nothing":              {},
+		"a scope":              {scopes: []string{"read"}},
+		"another":              {scopes: []string{"write"}},
+		"both":                 {scopes: []string{"read", "write"}},
+		"both in one":          {scopes: []string{"read write"}},
+		"one that looks so":    {scopes: []string{`read","write`}},
+		"a claim":              {claims: claims(`{"team":"a"}`)},
+		"another claim":        {claims: claims(`{"team":"b"}`)},
+		"a scope and a claim":  {scopes: []string{"read"}, claims: claims(`{"team":"a"}`)},
+		"no claims in a token": {claims: claims(`{}`)},
+	} {
+		p := ada
+		p.Scopes, p.Claims = grant.scopes, grant.claims
+		if !p.Is(ada) || p.String() != ada.String() {
+			t.Errorf("%s: it is another: %s", name, p)
+		}
+		if other, taken := standings[p.Standing()]; taken {
+			t.Errorf("%s is like %s: %q", name, other, p.Standing())
+		}
+		standings[p.Standing()] = name
+	}
+	spelled := ada
+	spelled.Claims = claims(`{ "team" : "\u0061" }`)
+	if standings[spelled.Standing()] != "a claim" {
+		t.Errorf("another spelling is another standing: %q", spelled.Standing())
+	}
+	if both := (tool.Principal{Scopes: []string{"read", "write"}}); !both.Has() || !both.Has("write") || !both.Has("write", "read") || both.Has("read", "admin") || both.Has("") {
+		t.Error("what a token grants is not what it has")
+	}
 }

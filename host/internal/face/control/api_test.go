@@ -76,7 +76,7 @@ func TestACallIsTheOperators(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := f.done[0]
-		if c.Op != tool.OpTool || c.Principal != operator || c.Client.Name != "toolwharf" || c.Run != "" || c.Key != "" {
+		if c.Op != tool.OpTool || !c.Principal.Is(operator) || c.Client.Name != "toolwharf" || c.Run != "" || c.Key != "" {
 			t.Errorf("%+v", c)
 		}
 		if got := string(c.Args.Bytes()); got != `{"n": 9007199254740993.0}` {
@@ -157,7 +157,7 @@ func TestArgumentsThatAreNoneAreAnErrorOfTheCallAndRecorded(t *testing.T) {
 			if err != nil || got.Error == nil || got.Error.Kind != tool.ArgsInvalid || got.Error.Code != "invalid_args" {
 				t.Errorf("%s: %+v, %v", args, got, err)
 			}
-			if len(f.rejected) != 1 || f.rejected[0].Name != "orders_get" || f.rejected[0].Principal != operator {
+			if len(f.rejected) != 1 || f.rejected[0].Name != "orders_get" || f.rejected[0].Principal.String() != operator.String() {
 				t.Errorf("%s: rejected %+v", args, f.rejected)
 			}
 			e, err := api.Explain(t.Context(), "orders_get", json.RawMessage(args))
@@ -195,7 +195,7 @@ func TestExplainGivesTheExecutorsWords(t *testing.T) {
 		}
 	})
 	for _, c := range f.explaining {
-		if c.Principal != operator || string(c.Args.Bytes()) != `{"a":1}` {
+		if !c.Principal.Is(operator) || string(c.Args.Bytes()) != `{"a":1}` {
 			t.Errorf("%+v", c)
 		}
 	}

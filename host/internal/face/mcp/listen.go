@@ -20,28 +20,30 @@ import (
 type listens struct {
 	max  int
 	mu   sync.Mutex
-	open map[tool.Principal]int
+	open map[string]int // by tool.Principal.String
 }
 
 // enter reports whether there is room for one more; leave must follow.
 func (l *listens) enter(p tool.Principal) bool {
+	who := p.String()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open[p] >= l.max {
+	if l.open[who] >= l.max {
 		return false
 	}
 	if l.open == nil {
-		l.open = map[tool.Principal]int{}
+		l.open = map[string]int{}
 	}
-	l.open[p]++
+	l.open[who]++
 	return true
 }
 
 func (l *listens) leave(p tool.Principal) {
+	who := p.String()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open[p]--; l.open[p] == 0 {
-		delete(l.open, p)
+	if l.open[who]--; l.open[who] == 0 {
+		delete(l.open, who)
 	}
 }
 

@@ -38,8 +38,8 @@ type catalogue struct {
 
 	mu    sync.Mutex
 	under *executor.Policy // what views is of
-	views map[tool.Principal]*view
-	held  int // listings in views that lists do not have anyway
+	views map[string]*view // by what rules can tell apart (tool.Principal.Standing)
+	held  int              // listings in views that lists do not have anyway
 }
 
 // view is the lists of one principal.
@@ -101,8 +101,9 @@ func (c *catalogue) seenBy(p tool.Principal) *view {
 		v, _ := c.view(policy, p)
 		return v
 	}
+	standing := p.Standing()
 	c.mu.Lock()
-	v, ok := c.views[p]
+	v, ok := c.views[standing]
 	ok = ok && c.under == policy
 	c.mu.Unlock()
 	if ok {
@@ -110,7 +111,7 @@ func (c *catalogue) seenBy(p tool.Principal) *view {
 	}
 	v, own := c.view(policy, p)
 	if settled(policy) {
-		c.remember(policy, p, v, own)
+		c.remember(policy, standing, v, own)
 	}
 	return v
 }
@@ -118,14 +119,14 @@ func (c *catalogue) seenBy(p tool.Principal) *view {
 func settled(p *executor.Policy) bool { return p.Settled == nil || p.Settled() }
 
 // remember keeps a view that has so many listings of its own.
-func (c *catalogue) remember(policy *executor.Policy, p tool.Principal, v *view, own int) {
+func (c *catalogue) remember(policy *executor.Policy, standing string, v *view, own int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.under != policy || len(c.views) >= maxViews || c.held+own > maxViewed {
-		c.under, c.views, c.held = policy, map[tool.Principal]*view{}, 0
+		c.under, c.views, c.held = policy, map[string]*view{}, 0
 	}
-	if _, ok := c.views[p]; !ok {
-		c.views[p] = v
+	if _, ok := c.views[standing]; !ok {
+		c.views[standing] = v
 		c.held += own
 	}
 }
