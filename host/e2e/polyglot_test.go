@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,19 +17,41 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// withoutSDK are the plugins that are written from docs/protocol.md alone, each
-// with the program that runs it and what it is made of.
-var withoutSDK = map[string]func(t *testing.T) (interpreter string, files []string){
-	"python": func(t *testing.T) (string, []string) {
+// withoutSDK are the plugins that are written from docs/protocol.md alone: the
+// command that each is run by, and the files and directories that it is made of.
+var withoutSDK = map[string]func(t *testing.T) (command, files []string){
+	"python": func(t *testing.T) (command, files []string) {
 		interpreter := absolute(t, "../../examples/python/.venv/bin/python")
 		if _, err := os.Stat(interpreter); err != nil {
 			absent(t, "the packages of examples/python are not installed")
 		}
-		return interpreter, []string{"plugin.py"}
+		return []string{interpreter, "./plugin.py"}, []string{"python/plugin.py", "../proto"}
 	},
-	"node": func(t *testing.T) (string, []string) {
-		return node(t, "../../examples/node", "@grpc"), []string{"plugin.js", "package.json", "node_modules"}
+	"node": func(t *testing.T) (command, files []string) {
+		return []string{node(t, "../../examples/node", "@grpc"), "./plugin.js"},
+			[]string{"node/plugin.js", "node/package.json", "node/node_modules", "../proto"}
 	},
+	"java": func(t *testing.T) (command, files []string) {
+		if _, err := os.Stat("../../examples/java/target/plugin/plugin.jar"); err != nil {
+			absent(t, "examples/java is not built")
+		}
+		return []string{java(t), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", "./plugin.jar"},
+			[]string{"java/target/plugin/plugin.jar", "java/target/plugin/lib"}
+	},
+}
+
+// java is the program itself: what lies in /usr/bin is a link to it.
+func java(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("java")
+	if err != nil {
+		absent(t, "Java is not installed")
+	}
+	path, err = filepath.EvalSymlinks(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // eachWithoutSDK runs a test with each of them in a plugin directory.
@@ -55,20 +78,23 @@ func absolute(t *testing.T, path string) string {
 // says.
 func moor(t *testing.T, name, plugins string) (folder string) {
 	t.Helper()
-	interpreter, files := withoutSDK[name](t)
+	command, files := withoutSDK[name](t)
 	made := filepath.Join(plugins, "."+name) // not looked at until it is whole
 	if err := os.MkdirAll(made, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	from := []string{"../../proto"}
-	for _, file := range files {
-		from = append(from, filepath.Join("../../examples", name, file))
+	from := make([]string, len(files))
+	for i, file := range files {
+		from[i] = filepath.Join("../../examples", file)
 	}
 	if out, err := exec.Command("cp", append(append([]string{"-R"}, from...), made)...).CombinedOutput(); err != nil {
 		t.Fatalf("cp: %v: %s", err, out)
 	}
-	manifest := fmt.Sprintf("command: [%q, ./%s]\n", interpreter, files[0])
-	if err := os.WriteFile(filepath.Join(made, "plugin.yaml"), []byte(manifest), 0o644); err != nil {
+	manifest, err := json.Marshal(map[string][]string{"command": command}) // which is YAML too
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(made, "plugin.yaml"), manifest, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	folder = filepath.Join(plugins, name)
@@ -97,7 +123,7 @@ func TestAPluginWithoutAnSDKPassesTheConformanceKit(t *testing.T) {
 
 func TestAPluginWithoutAnSDKJoinsAndAnswers(t *testing.T) {
 	t.Parallel()
-	large := fmt.Sprintf("http: {max_body: 8MiB, listen: %q}\n", freePort(t))
+	large := fmt.Sprintf("http: {max_body: 8MiB, allow_anonymous: true, listen: %q}\napproval: deferred\n", freePort(t))
 	eachWithoutSDK(t, large, func(t *testing.T, name, dir, _ string) {
 		h := serve(t, dir)
 		session := h.connect("", nil)
@@ -145,6 +171,20 @@ func TestAPluginWithoutAnSDKJoinsAndAnswers(t *testing.T) {
 			if !r.IsError || textOf(r) != "there is no 'Ada' here" ||
 				r.Meta["toolwharf/error_kind"] != "tool_error" || r.Meta["toolwharf/error_code"] != "not_found" {
 				t.Errorf("%+v %q", r.Meta, textOf(r))
+			}
+		})
+		if name != "java" { // the others only read
+			return
+		}
+		t.Run("a tool that asks runs once an operator has approved", func(t *testing.T) {
+			params := &mcp.CallToolParams{Name: name + "_jot", Arguments: map[string]any{"text": "x"}}
+			r, err := session.CallTool(t.Context(), params)
+			p := parked(t, r, err)
+			decide(t, dir, "approve", p.approval)
+			params.Meta = mcp.Meta{"toolwharf/run_id": p.run, "toolwharf/call_id": p.call}
+			r, err = session.CallTool(t.Context(), params)
+			if err != nil || r.IsError || textOf(r) != `{"notes":1}` {
+				t.Errorf("%v, %+v %q", err, r, textOf(r))
 			}
 		})
 	})

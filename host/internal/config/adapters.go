@@ -40,7 +40,12 @@ func steers(name string) bool {
 			return true
 		}
 	}
-	return name == "NODE_OPTIONS"
+	switch name {
+	case "NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS":
+		return true
+	default:
+		return false
+	}
 }
 
 func (c checker) servers() {

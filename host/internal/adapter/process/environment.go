@@ -11,7 +11,9 @@ import (
 
 // reserved are variables that an adapter's `env:` may not set: they would
 // change what is executed, or forge the handshake.
-var reserved = []string{"LD_", "DYLD_", "PYTHON", "NODE_OPTIONS", "PLUGIN_", "TOOLWHARF_"}
+var reserved = []string{
+	"LD_", "DYLD_", "PYTHON", "NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "PLUGIN_", "TOOLWHARF_",
+}
 
 // Environment is the whole environment of a plugin: the handshake, the bounds
 // of its runtime, and the adapter's own variables; nothing of the host's.

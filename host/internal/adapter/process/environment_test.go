@@ -50,14 +50,14 @@ func TestTheEnvironmentIsTheHandshakeTheBoundsAndTheAdaptersOwn(t *testing.T) {
 func TestAnAdapterMaySetNothingThatChangesWhatIsExecuted(t *testing.T) {
 	for _, name := range []string{
 		"LD_PRELOAD", "LD_LIBRARY_PATH", "ld_preload", "DYLD_INSERT_LIBRARIES", "PYTHONPATH", "PYTHONSTARTUP", "PYTHON",
-		"NODE_OPTIONS", "PLUGIN_X", "PLUGIN_CLIENT_CERT", "PLUGIN_UNIX_SOCKET_DIR", "TOOLWHARF_X", "TOOLWHARF_PLUGIN", "Toolwharf_Plugin",
+		"NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "PLUGIN_X", "PLUGIN_CLIENT_CERT", "PLUGIN_UNIX_SOCKET_DIR", "TOOLWHARF_X", "TOOLWHARF_PLUGIN", "Toolwharf_Plugin",
 	} {
 		_, err := Environment(nil, map[string]string{name: "x"})
 		if err == nil || !strings.Contains(err.Error(), "env: "+name+" may not be set") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, name := range []string{"PATH", "HOME", "LDAP_URL", "MY_PYTHONPATH", "NODE_ENV", "PLUGINS", "GODEBUG"} {
+	for _, name := range []string{"PATH", "HOME", "LDAP_URL", "MY_PYTHONPATH", "NODE_ENV", "JAVA_HOME", "PLUGINS", "GODEBUG"} {
 		if _, err := Environment(nil, map[string]string{name: "x"}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
