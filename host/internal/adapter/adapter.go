@@ -71,6 +71,9 @@ type Desired struct {
 	Dir     string
 	Limits  Limits
 	Sandbox Sandbox
+	// Terms are what the operator says of its tools. They change without a
+	// restart: Digest does not cover them.
+	Terms Terms
 	// Locate says where a place of Config, an RFC 6901 pointer, stands in the
 	// operator's file; nil: there is no file.
 	Locate func(pointer string) string

@@ -14,6 +14,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/adapter/catalog"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/reconcile"
 	"github.com/toolwharf/toolwharf/host/internal/config"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // startTimeout is how long a plugin may take from its launch to its first
@@ -35,11 +36,20 @@ func adapters(c *config.Config) []reconcile.Adapter {
 				Timeout: a.Limits.Timeout, MaxInFlight: a.Limits.MaxInFlight, Restarts: a.Limits.Restarts,
 				StartTimeout: startTimeout,
 			},
-			Sandbox: confinement(a),
-			Locate:  func(pointer string) string { return a.At(pointer).String() },
+			Sandbox: confinement(a), Terms: terms(a),
+			Locate: func(pointer string) string { return a.At(pointer).String() },
 		})
 	}
 	return out
+}
+
+// terms are what the configuration says of an adapter's tools.
+func terms(a config.Adapter) adapter.Terms {
+	t := adapter.Terms{Include: a.Include, Exclude: a.Exclude, Tools: make(map[string]adapter.Override, len(a.Tools))}
+	for name, p := range a.Tools {
+		t.Tools[name] = adapter.Override{Effects: tool.Effects(p.Effects), Idempotent: p.Idempotent, Confirm: p.Confirm, Tags: p.Tags}
+	}
+	return t
 }
 
 // confinement is how the configuration has an adapter confined.

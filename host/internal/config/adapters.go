@@ -24,10 +24,22 @@ func (c checker) adapters() {
 		if c.has(at("limits", "memory")...) && a.Limits.Memory < 1<<20 {
 			c.refuse(at("limits", "memory"), "", "must be at least 1MiB")
 		}
+		for key, globs := range map[string][]string{"include": a.Include, "exclude": a.Exclude} {
+			c.globs(at(key), globs)
+		}
 		for _, name := range slices.Sorted(maps.Keys(a.Env)) {
 			if steers(name) {
 				c.refuse(at("env", name), "remove it", "would change how the plugin is loaded or found by the host")
 			}
+		}
+	}
+}
+
+// globs refuses what is no glob.
+func (c checker) globs(location, globs []string) {
+	for i, glob := range globs {
+		if rules.CheckGlob(glob) != nil {
+			c.refuse(append(slices.Clone(location), itoa(i)), "", "has %q, which is no glob and would match nothing", glob)
 		}
 	}
 }
@@ -84,11 +96,7 @@ func (c checker) hooks() {
 		if c.has(at("timeout")...) && (h.Timeout <= 0 || h.Timeout > time.Minute) {
 			c.refuse(at("timeout"), "", "must be more than 0s and at most a minute")
 		}
-		for _, glob := range h.Tools {
-			if rules.CheckGlob(glob) != nil {
-				c.refuse(at("tools"), "", "has %q, which is no glob and would match nothing", glob)
-			}
-		}
+		c.globs(at("tools"), h.Tools)
 	}
 }
 

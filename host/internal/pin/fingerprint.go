@@ -58,7 +58,7 @@ func (f Fingerprint) Apply(spec *tool.Spec) {
 
 // Stricter takes, claim by claim, what is stricter: f, unless now is.
 func (f Fingerprint) Stricter(now Fingerprint) Fingerprint {
-	if now.Effects.Effective() != f.Effects.Effective() && caution(now.Effects) > caution(f.Effects) {
+	if now.Effects.Harm() > f.Effects.Harm() {
 		f.Effects = now.Effects
 	}
 	f.Idempotent = f.Idempotent && now.Idempotent
@@ -70,19 +70,8 @@ func (f Fingerprint) Stricter(now Fingerprint) Fingerprint {
 
 // weakens reports whether now claims less than f holds.
 func (f Fingerprint) weakens(now Fingerprint) bool {
-	return caution(now.Effects) < caution(f.Effects) || now.Idempotent && !f.Idempotent ||
+	return now.Effects.Harm() < f.Effects.Harm() || now.Idempotent && !f.Idempotent ||
 		wariness(now.Confirm) < wariness(f.Confirm)
-}
-
-func caution(e tool.Effects) int {
-	switch e.Effective() {
-	case tool.ReadOnly:
-		return 0
-	case tool.Additive:
-		return 1
-	case tool.Destructive, tool.EffectsUnset:
-	}
-	return 2
 }
 
 func wariness(c Confirm) int {

@@ -114,6 +114,9 @@ func (p *Rules) Verb(s *tool.Spec, who tool.Principal) (Verb, string) {
 	if s.Confirm != nil && *s.Confirm && verb == Allow {
 		return Confirm, "no rule matches, and the tool asks to be confirmed"
 	}
+	if s.Excused && verb == Confirm {
+		return Allow, "no rule matches, and the configuration of the tool says that it needs no confirmation"
+	}
 	why := fmt.Sprintf("no rule matches, and the default for %s is %s", s.Effects.Effective(), verb)
 	if s.Effects == tool.EffectsUnset {
 		why = fmt.Sprintf("no rule matches, and the tool does not declare its effects, so they count as destructive: %s", verb)

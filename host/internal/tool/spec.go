@@ -34,6 +34,18 @@ func (e Effects) Effective() Effects {
 	}
 }
 
+// Harm orders effects: the larger, the more a call may do.
+func (e Effects) Harm() int {
+	switch e.Effective() {
+	case ReadOnly:
+		return 0
+	case Additive:
+		return 1
+	case Destructive, EffectsUnset:
+	}
+	return 2
+}
+
 // TaskSupport says whether a call may become a task.
 type TaskSupport string
 
@@ -63,6 +75,9 @@ type Spec struct {
 	Effects    Effects
 	Idempotent bool
 	Confirm    *bool
+	// Excused: the operator says that no call needs a confirmation, whatever the
+	// effects. A rule, or a default that denies, counts all the same.
+	Excused bool
 	// Lenient allows the four coercions of package schema.
 	Lenient bool
 	// OpenWorld is a hint for clients; nil is unknown.
@@ -103,7 +118,7 @@ func (s *Spec) NeedsApproval() bool {
 	if s.Confirm != nil && *s.Confirm {
 		return true
 	}
-	return s.Effects.Effective() != ReadOnly
+	return !s.Excused && s.Effects.Effective() != ReadOnly
 }
 
 // Seal computes the digest. Approvals, cache keys and pins hang on it, so it
@@ -153,6 +168,9 @@ func (s *Spec) Seal() {
 	field(s.Needs)
 	if !s.Serves(OpTool) {
 		text(string(s.Op))
+	}
+	if s.Excused {
+		text("excused")
 	}
 	s.Digest = DigestOf(b.Bytes())
 }

@@ -17,7 +17,7 @@ func full() tool.Spec {
 	return tool.Spec{
 		Op: tool.OpPrompt, Name: "a_b", Adapter: "a", Declared: "b", Title: "T", Description: "D",
 		Input: json.RawMessage(`{"type":"object"}`), Output: json.RawMessage(`{"type":"array"}`),
-		Effects: tool.Additive, Idempotent: true, Confirm: &yes, Lenient: true, OpenWorld: &yes,
+		Effects: tool.Additive, Idempotent: true, Confirm: &yes, Excused: true, Lenient: true, OpenWorld: &yes,
 		Tags: []string{"x", "y"}, Icons: []tool.Icon{{Src: "s", MIMEType: "m", Sizes: []string{"1x1"}, Theme: "dark"}},
 		Meta: json.RawMessage(`{"m":1}`), Task: tool.TaskOptional, Needs: json.RawMessage(`{"elicitation":{}}`),
 	}

@@ -72,6 +72,7 @@ type Life struct {
 type wanted struct {
 	desired *adapter.Desired
 	digest  tool.Digest
+	terms   tool.Digest // digest of its terms
 	reason  string
 	stop    bool
 	// restarts that were asked for so far.
@@ -93,7 +94,9 @@ func New(c Config) *Life {
 
 // Want says what the adapter should be. What is equal to what runs changes
 // nothing.
-func (l *Life) Want(d *adapter.Desired) { l.want(wanted{desired: d, digest: d.Digest()}) }
+func (l *Life) Want(d *adapter.Desired) {
+	l.want(wanted{desired: d, digest: d.Digest(), terms: d.Terms.Digest()})
+}
 
 // Wait says that the adapter cannot be, and why: its plugin or a secret is not
 // there. What runs is drained.
@@ -153,7 +156,7 @@ func (l *Life) Status() (adapter.Status, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.status
-	s.Behind = l.current != nil && l.current.digest != l.wanted.digest
+	s.Behind = l.current != nil && (l.current.digest != l.wanted.digest || l.current.under != l.wanted.terms)
 	return s, l.changed
 }
 

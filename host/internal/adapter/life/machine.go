@@ -78,6 +78,9 @@ func (m *machine) bury(w wanted) {
 // step takes one step towards what is wanted, and reports whether there is
 // nothing to do but to wait.
 func (m *machine) step(w wanted) (rested bool) {
+	if m.cur != nil && w.desired != nil {
+		m.accede(m.cur, w)
+	}
 	switch {
 	case w.restarts != m.restarts:
 		return m.restart(w)

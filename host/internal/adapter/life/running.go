@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,10 +47,20 @@ type running struct {
 	specs    map[tool.Digest]bool // of what it offers; guarded by life.mu
 	newest   adapter.Catalog      // as it came
 	retired  <-chan struct{}      // of what it replaced
+	terms    []adapter.Terms      // that it is held to, the newest first; the machine's, as are the next two
+	own      adapter.Terms        // the newest that were wanted of it, and not of what is to take its place
+	heeded   heeded
+	under    tool.Digest // the newest that it is offered under; guarded by life.mu
 	// guests are calls that came over from a dead instance: what they hold in
 	// the registry is that one, and not this. One is added only while this is
 	// life.current, with life.mu held.
 	guests sync.WaitGroup
+}
+
+// heeded is what was wanted when the terms of an instance were looked at last.
+type heeded struct {
+	terms tool.Digest
+	own   bool
 }
 
 // update is the next catalogue, or why there will be none.
@@ -95,6 +106,7 @@ func (l *Life) start(w wanted) (s started) {
 	s.running = &running{
 		life: l, desired: d, digest: w.digest, instance: instance,
 		updates: make(chan update), ill: make(chan error), cancel: stop, since: time.Now(),
+		terms: []adapter.Terms{d.Terms}, own: d.Terms, heeded: heeded{w.terms, true},
 	}
 	go s.watch(watch)
 	if s.catalog, s.err = s.first(ctx); s.err != nil {
@@ -224,13 +236,15 @@ func (l *Life) offer(r *running, c adapter.Catalog) error {
 	if err != nil {
 		return &adapter.StartError{Phase: adapter.PhaseCatalog, Reason: err.Error(), Err: err}
 	}
+	tools, vain := adapter.Hold(fit.Tools, r.terms...)
+	fit.Tools, fit.Notes = tools, append(vain, fit.Notes...)
 	offers, notes := adapter.Offers(r.desired, fit, r.desired.Origin(l.config.Key, r.instance.About().Program), l.config.Schemas)
 	specs := make(map[tool.Digest]bool, len(offers))
-	tools := 0
+	served := 0
 	for _, o := range offers {
 		specs[o.Spec.Digest] = true
 		if o.Spec.Serves(tool.OpTool) {
-			tools++
+			served++
 		}
 	}
 	// Calls that were waiting are let go only when they can find it.
@@ -249,8 +263,8 @@ func (l *Life) offer(r *running, c adapter.Catalog) error {
 	}
 	about := r.instance.About()
 	l.update(func(s *adapter.Status) {
-		r.specs, r.newest, r.retired, l.current = specs, c, retired, r
-		s.State, s.Tools, s.Cause, s.Retry, s.Tried = adapter.Ready, tools, "", nil, true
+		r.specs, r.newest, r.retired, r.under, l.current = specs, c, retired, r.terms[0].Digest(), r
+		s.State, s.Tools, s.Cause, s.Retry, s.Tried = adapter.Ready, served, "", nil, true
 		s.PID, s.Version, s.Sandbox, s.Reach = about.PID, about.Version, cmp.Or(about.Sandbox, unconfined), about.Reach
 		s.Notes = append(append([]string(nil), about.Notes...), notes...)
 	})
@@ -269,16 +283,43 @@ func (l *Life) review(c adapter.Catalog) (adapter.Catalog, error) {
 
 // refresh offers a changed catalogue. One that cannot be offered leaves the one
 // before in place.
-func (l *Life) refresh(r *running, u update) {
+func (l *Life) refresh(r *running, u update) (taken bool) {
 	err := u.err
 	if err == nil {
 		err = l.offer(r, u.catalog)
 	}
 	if err == nil || r.ended() {
-		return
+		return err == nil
 	}
 	l.config.Log.Error("adapter's catalogue was not taken", "adapter", l.config.Name, "error", err)
 	l.update(func(s *adapter.Status) { s.Cause = "its newest catalogue was not taken: " + err.Error() })
+	return false
+}
+
+// accede holds what serves to the terms that are wanted. As long as something else
+// is to take its place, they may have been written for that: then its own hold
+// beside them.
+func (l *Life) accede(r *running, w wanted) {
+	h := heeded{w.terms, r.digest == w.digest}
+	if h == r.heeded {
+		return
+	}
+	r.heeded = h
+	before, terms := r.terms, []adapter.Terms{w.desired.Terms}
+	if h.own {
+		r.own = w.desired.Terms
+	} else {
+		terms = append(terms, r.own)
+	}
+	status, _ := l.Status()
+	r.terms = terms
+	if !l.refresh(r, update{catalog: r.newest}) { // a tool that comes with them is another's: none may come
+		r.terms = slices.Concat(terms, before)
+		l.refresh(r, update{catalog: r.newest})
+	}
+	if !h.own { // why it serves on is still to be said
+		l.update(func(s *adapter.Status) { s.Cause, s.Retry = status.Cause, status.Retry })
+	}
 }
 
 // crashed says that an instance ended by itself.

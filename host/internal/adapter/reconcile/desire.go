@@ -116,7 +116,7 @@ func (r *Reconciler) configured(a Adapter, c *catalog.Contents) (d *adapter.Desi
 	return &adapter.Desired{
 		Name: a.Name, Program: program, Prefix: a.Prefix, Config: raw, Configured: true, MayAsk: true,
 		PassPrincipal: a.PassPrincipal,
-		Env:           env, Dir: r.config.Dir, Limits: a.Limits, Sandbox: a.Sandbox, Locate: a.Locate,
+		Env:           env, Dir: r.config.Dir, Limits: a.Limits, Sandbox: a.Sandbox, Terms: a.Terms, Locate: a.Locate,
 	}, "", false
 }
 

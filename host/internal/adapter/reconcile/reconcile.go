@@ -35,6 +35,8 @@ type Adapter struct {
 	PassPrincipal bool
 	// Sandbox is adapter.Desired's.
 	Sandbox adapter.Sandbox
+	// Terms are adapter.Desired's.
+	Terms adapter.Terms
 	// Locate is adapter.Desired's.
 	Locate func(pointer string) string
 }
