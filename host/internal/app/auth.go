@@ -4,13 +4,12 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 
 	"github.com/toolwharf/toolwharf/host/internal/auth"
 	"github.com/toolwharf/toolwharf/host/internal/config"
-	"github.com/toolwharf/toolwharf/host/internal/face/mcp"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // door is where requests over HTTP say who they are from; nil: nobody asks.
@@ -39,12 +38,9 @@ func door(c config.HTTP) (*auth.Door, error) {
 }
 
 // identify lets requests in through a door.
-func identify(d *auth.Door) func(*http.Request) (context.Context, *auth.Refusal) {
+func identify(d *auth.Door) func(*http.Request) (tool.Principal, *auth.Refusal) {
 	if d == nil {
 		return nil
 	}
-	return func(r *http.Request) (context.Context, *auth.Refusal) {
-		who, refused := d.Identify(r)
-		return mcp.WithPrincipal(r.Context(), who), refused
-	}
+	return d.Identify
 }

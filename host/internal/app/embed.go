@@ -8,7 +8,6 @@ import (
 
 	httpface "github.com/toolwharf/toolwharf/host/internal/face/http"
 	"github.com/toolwharf/toolwharf/host/internal/face/mcp"
-	"github.com/toolwharf/toolwharf/host/internal/telemetry"
 )
 
 // Embed returns the faces of a host that another program serves: MCP over HTTP, for
@@ -20,11 +19,7 @@ func (h *Host) Embed() (http.Handler, *mcp.Face, error) {
 		return nil, nil, err
 	}
 	face := h.face(h.config.HTTP.AllowAnonymous)
-	anonymous, authenticated := h.openTo(door)
-	return httpface.Guarded(httpface.Config{
-		MCP: face.Handler(), AllowedHosts: h.config.HTTP.AllowedHosts, AllowedOrigins: h.config.HTTP.AllowedOrigins,
-		Identify: identify(door), Authenticated: authenticated, Anonymous: anonymous, Log: telemetry.Slog(h.log.Named("http")),
-	}), face, nil
+	return httpface.Guarded(h.site(door, face)), face, nil
 }
 
 // Faults are what /readyz tells.

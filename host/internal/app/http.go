@@ -11,6 +11,7 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/auth"
 	httpface "github.com/toolwharf/toolwharf/host/internal/face/http"
+	"github.com/toolwharf/toolwharf/host/internal/face/mcp"
 	"github.com/toolwharf/toolwharf/host/internal/telemetry"
 )
 
@@ -25,12 +26,8 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 	}
 	face := h.face(h.config.HTTP.AllowAnonymous)
 	defer face.Close()
-	anonymous, authenticated := h.openTo(door)
-	server, err := httpface.Listen(ctx, httpface.Config{
-		Listen: h.config.HTTP.Listen, MCPPath: h.config.HTTP.Path, MCP: face.Handler(), Ready: h.readiness,
-		AllowedHosts: h.config.HTTP.AllowedHosts, AllowedOrigins: h.config.HTTP.AllowedOrigins,
-		Identify: identify(door), Authenticated: authenticated, Anonymous: anonymous, Log: telemetry.Slog(h.log.Named("http")),
-	})
+	site := h.site(door, face)
+	server, err := httpface.Listen(ctx, site)
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
@@ -40,7 +37,7 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 		return errors.Join(err, server.Shutdown(ctx), h.Close())
 	}
 	defer closeControl()
-	h.warn(url, server.Local(), authenticated, anonymous)
+	h.warn(url, server.Local(), site.Authenticated, site.Anonymous)
 	h.Start(ctx)
 	leave := h.follow(ctx, face)
 	served := make(chan error, 1)
@@ -56,6 +53,23 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 	finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTime)
 	defer cancel()
 	return errors.Join(err, server.Shutdown(finish), h.Close())
+}
+
+// site is what is served over HTTP, and to whom.
+func (h *Host) site(door *auth.Door, face *mcp.Face) httpface.Config {
+	c := h.config.HTTP
+	anonymous, authenticated := h.openTo(door)
+	return httpface.Config{
+		Listen: c.Listen, MCPPath: c.Path, MCP: face.Handler(), Ready: h.readiness,
+		Bounds: httpface.Bounds{
+			Header: int(c.MaxHeader), Body: c.MaxBody,
+			HeaderTime: c.HeaderTimeout, BodyTime: c.BodyTimeout, IdleTime: c.IdleTimeout,
+			Connections: c.MaxConnections, Idle: c.MaxIdle, InFlight: c.MaxInFlight,
+		},
+		AllowedHosts: c.AllowedHosts, AllowedOrigins: c.AllowedOrigins,
+		Identify: identify(door), As: mcp.WithPrincipal, Authenticated: authenticated, Anonymous: anonymous,
+		Log: telemetry.Slog(h.log.Named("http")),
+	}
 }
 
 // openTo says whether callers without a name are wanted, and whether there are none.

@@ -67,6 +67,7 @@ func (h *Host) face(anonymous *bool) *mcp.Face {
 	return mcp.New(mcp.Config{
 		Name: h.config.Name, Version: version, Instructions: h.config.Instructions,
 		Registry: h.registry, Executor: h.executor, Policy: h.executor.Policy, MaxBody: h.config.HTTP.MaxBody,
+		MaxListens:     h.config.HTTP.MaxListens,
 		AllowAnonymous: anonymous, HostChecked: true, Log: telemetry.Slog(h.log.Named("mcp")),
 	})
 }

@@ -197,15 +197,23 @@ type Ledger struct {
 
 // HTTP is the HTTP endpoint.
 type HTTP struct {
-	Listen         string   `key:"listen"`
-	Path           string   `key:"path"`
-	PublicURL      string   `key:"public_url"`
-	AllowedHosts   []string `key:"allowed_hosts"`
-	AllowedOrigins []string `key:"allowed_origins"`
-	AllowAnonymous *bool    `key:"allow_anonymous"`
-	MaxBody        int64    `key:"max_body,size"`
-	TLS            *TLS     `key:"tls"`
-	Auth           *Auth    `key:"auth"`
+	Listen         string        `key:"listen"`
+	Path           string        `key:"path"`
+	PublicURL      string        `key:"public_url"`
+	AllowedHosts   []string      `key:"allowed_hosts"`
+	AllowedOrigins []string      `key:"allowed_origins"`
+	AllowAnonymous *bool         `key:"allow_anonymous"`
+	MaxBody        int64         `key:"max_body,size"`
+	MaxHeader      int64         `key:"max_header,size"`
+	MaxConnections int           `key:"max_connections"`
+	MaxIdle        int           `key:"max_idle"`
+	MaxInFlight    int           `key:"max_in_flight"`
+	MaxListens     int           `key:"max_listens"`
+	HeaderTimeout  time.Duration `key:"header_timeout"`
+	BodyTimeout    time.Duration `key:"body_timeout"`
+	IdleTimeout    time.Duration `key:"idle_timeout"`
+	TLS            *TLS          `key:"tls"`
+	Auth           *Auth         `key:"auth"`
 }
 
 // TLS names the files of the HTTP endpoint's certificate.

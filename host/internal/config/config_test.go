@@ -99,6 +99,10 @@ func TestFaults(t *testing.T) {
 		"a size without a unit":                               {"http: {max_body: 1048576}", `1:8: http.max_body: must be a size such as 64KiB, 1MiB or 2GiB, is the number 1048576`},
 		"a size that overflows":                               {"http: {max_body: 99999999999999999999GiB}", `1:8: http.max_body: must be at least 1B and at most 1GiB`},
 		"a body of nothing":                                   {"http: {max_body: 0B}", `1:8: http.max_body: must be at least 1B and at most 1GiB`},
+		"a header of nothing":                                 {"http: {max_header: 1KiB}", `1:8: http.max_header: must be at least 4KiB and at most 1MiB`},
+		"a connection that may wait for ever":                 {"http: {idle_timeout: 9h}", `1:8: http.idle_timeout: must be at least 100ms and at most 1h`},
+		"a header that must come at once":                     {"http: {header_timeout: 1ms}", `1:8: http.header_timeout: must be at least 100ms and at most 1h`},
+		"no connections":                                      {"http: {max_connections: 0}", `1:8: http.max_connections: must be at least 1, is the number 0`},
 		"a number out of its range":                           {"adapters: {a: {plugin: p, limits: {max_in_flight: 0}}}", `1:36: adapters.a.limits.max_in_flight: must be at least 1, is the number 0`},
 		"a key that stands twice":                             {"name: a\nplugins: {}\nname: b", `3:1: name: the key stands twice, first in line 1: keep one of them`},
 		"a key that stands twice in a plugin's configuration": {"adapters: {a: {plugin: p, config: {x: 1, x: 2}}}", `1:42: adapters.a.config.x: the key stands twice, first in line 1: keep one of them`},
@@ -374,6 +378,14 @@ http:
   allowed_origins: ["https://app.example.com"]
   allow_anonymous: false
   max_body: 64KiB
+  max_header: 16KiB
+  max_connections: 100
+  max_idle: 50
+  max_in_flight: 20
+  max_listens: 4
+  header_timeout: 5s
+  body_timeout: 20s
+  idle_timeout: 1m
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -409,6 +421,8 @@ http:
 		Listen: "[::1]:9000", Path: "/tools/mcp",
 		AllowedHosts:   []string{"tools.example.com", "tools.example.com:8443", "[::1]:9000"},
 		AllowedOrigins: []string{"https://app.example.com"}, AllowAnonymous: &no, MaxBody: 64 << 10,
+		MaxHeader: 16 << 10, MaxConnections: 100, MaxIdle: 50, MaxInFlight: 20, MaxListens: 4,
+		HeaderTimeout: 5 * time.Second, BodyTimeout: 20 * time.Second, IdleTimeout: time.Minute,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(config.Adapter{}),
 		cmpopts.IgnoreFields(config.Config{}, "Sum")); diff != "" {

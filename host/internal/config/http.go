@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // reservedPaths are the host's own; the MCP endpoint cannot be at or below them.
@@ -17,6 +18,14 @@ func (c checker) http() {
 	h := c.cfg.HTTP
 	if c.has("http", "max_body") && (h.MaxBody < 1 || h.MaxBody > 1<<30) {
 		c.refuse([]string{"http", "max_body"}, "", "must be at least 1B and at most 1GiB")
+	}
+	if c.has("http", "max_header") && (h.MaxHeader < 4<<10 || h.MaxHeader > 1<<20) {
+		c.refuse([]string{"http", "max_header"}, "", "must be at least 4KiB and at most 1MiB")
+	}
+	for key, d := range map[string]time.Duration{"header_timeout": h.HeaderTimeout, "body_timeout": h.BodyTimeout, "idle_timeout": h.IdleTimeout} {
+		if c.has("http", key) && (d < 100*time.Millisecond || d > time.Hour) {
+			c.refuse([]string{"http", key}, "", "must be at least 100ms and at most 1h")
+		}
 	}
 	for _, reserved := range reservedPaths {
 		if h.Path == reserved || strings.HasPrefix(h.Path, reserved+"/") {

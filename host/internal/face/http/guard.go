@@ -6,6 +6,7 @@ package httpface
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -14,17 +15,22 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // guard judges every request before any route does.
 type guard struct {
 	hosts, origins []string
 	open           bool // to every peer
+	bounds         Bounds
+	told           func(Exchange)
 	log            *slog.Logger
 }
 
 func newGuard(c Config, local bool) *guard {
-	g := &guard{open: c.Authenticated || c.Anonymous && !local, log: c.Log}
+	g := &guard{
+		open: c.Authenticated || c.Anonymous && !local, bounds: c.Bounds.orDefaults(), told: c.Told, log: c.Log,
+	}
 	for _, h := range c.AllowedHosts {
 		g.hosts = append(g.hosts, strings.ToLower(h))
 	}
@@ -40,22 +46,65 @@ type connectionKey struct{}
 // up once for all requests that it carries.
 func (g *guard) connected(ctx context.Context, conn net.Conn) context.Context {
 	owner := sync.OnceValues(func() (bool, error) { return ownPeer(conn.RemoteAddr(), conn.LocalAddr()) })
-	return context.WithValue(ctx, connectionKey{}, owner)
+	ctx = context.WithValue(ctx, connectionKey{}, owner)
+	if m := memberOf(conn); m != nil {
+		ctx = context.WithValue(ctx, memberKey{}, m)
+	}
+	return ctx
 }
 
+// around serves what the guard lets in, within its bounds, and tells of every
+// request.
 func (g *guard) around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if code, message := g.judge(r); code != "" {
-			g.log.Warn("request refused", "error", code, "peer", r.RemoteAddr, "path", r.URL.Path)
-			refuse(w, http.StatusForbidden, code, message)
+		served(r.Context())
+		a := &answering{ResponseWriter: w, control: http.NewResponseController(w), exchange: Exchange{
+			Began: time.Now(), Method: method(r.Method), Peer: r.RemoteAddr,
+		}}
+		body := g.bounded(a, r)
+		defer func() {
+			body.end()
+			if g.told != nil {
+				a.exchange.Route, a.exchange.Took = route(r), time.Since(a.exchange.Began)
+				g.told(a.exchange)
+			}
+		}()
+		if status, code, message := g.judge(r); code != "" {
+			g.log.Warn("request refused", "error", code, "peer", r.RemoteAddr, "path", shown(r.URL.Path))
+			refuse(a, status, code, message)
 			return
 		}
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(a, r)
 	})
 }
 
+// method is one of HTTP's own, or "_OTHER": others are the client's words.
+func method(m string) string {
+	switch m {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions, http.MethodConnect, http.MethodTrace:
+		return m
+	default:
+		return "_OTHER"
+	}
+}
+
 // judge returns why a request is refused; code is empty if it is not.
-func (g *guard) judge(r *http.Request) (code, message string) {
+func (g *guard) judge(r *http.Request) (status int, code, message string) {
+	if code, message := g.judgeSender(r); code != "" {
+		return http.StatusForbidden, code, message
+	}
+	if r.Method == http.MethodConnect {
+		return http.StatusMethodNotAllowed, "method-not-allowed", "this is no proxy"
+	}
+	if r.ContentLength > g.bounds.Body {
+		return http.StatusRequestEntityTooLarge, "body-too-large",
+			fmt.Sprintf("the request has more than %d bytes; send less, or raise http.max_body", g.bounds.Body)
+	}
+	return 0, "", ""
+}
+
+func (g *guard) judgeSender(r *http.Request) (code, message string) {
 	if !g.open {
 		if code, message := judgePeer(r); code != "" {
 			return code, message
@@ -79,7 +128,7 @@ func judgePeer(r *http.Request) (code, message string) {
 		return "non-local-client", "without authentication only clients on this machine may call"
 	}
 	for name := range r.Header {
-		if name == "Forwarded" || strings.HasPrefix(name, "X-Forwarded-") {
+		if forwards(name) {
 			return "non-local-client", "the request came through a proxy (" + name +
 				"), so its sender cannot be told; without authentication only clients on this machine may call"
 		}
@@ -92,6 +141,16 @@ func judgePeer(r *http.Request) (code, message string) {
 		return "other-local-user", "without authentication only the user that the host runs as may call"
 	}
 	return "", ""
+}
+
+// forwards reports whether a header is one that proxies add.
+func forwards(name string) bool {
+	switch name {
+	case "Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "X-Original-Forwarded-For", "True-Client-Ip", "Cf-Connecting-Ip":
+		return true
+	default:
+		return strings.HasPrefix(name, "X-Forwarded-")
+	}
 }
 
 // ownClient reports whether the host's own user sends a request. A connection that

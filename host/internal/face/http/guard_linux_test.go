@@ -61,6 +61,8 @@ func TestTheGuardJudgesPeerProxyHostAndOrigin(t *testing.T) {
 		"through a proxy":               {closed, "127.0.0.1:9", "127.0.0.1", map[string]string{"X-Forwarded-For": "1.2.3.4"}, mine, "non-local-client"},
 		"through a proxy, by RFC 7239":  {closed, "127.0.0.1:9", "127.0.0.1", map[string]string{"Forwarded": "for=1.2.3.4"}, mine, "non-local-client"},
 		"through a proxy, any header":   {closed, "127.0.0.1:9", "127.0.0.1", map[string]string{"x-forwarded-anything": ""}, mine, "non-local-client"},
+		"through a proxy that says so":  {closed, "127.0.0.1:9", "127.0.0.1", map[string]string{"Via": "1.1 edge"}, mine, "non-local-client"},
+		"through nginx as many have it": {closed, "127.0.0.1:9", "127.0.0.1", map[string]string{"X-Real-IP": "1.2.3.4"}, mine, "non-local-client"},
 		"of another user":               {closed, "127.0.0.1:9", "127.0.0.1", nil, func() (bool, error) { return false, nil }, "other-local-user"},
 		"of a user who cannot be told":  {closed, "127.0.0.1:9", "127.0.0.1", nil, func() (bool, error) { return true, errors.New("x") }, "other-local-user"},
 		"of a connection nobody knows":  {closed, "127.0.0.1:9", "127.0.0.1", nil, nil, "other-local-user"},

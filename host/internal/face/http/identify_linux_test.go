@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/toolwharf/toolwharf/host/internal/auth"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 type nameKey struct{}
@@ -23,14 +24,17 @@ func TestWhoIsNotIdentifiedIsToldWhyAndServedNothing(t *testing.T) {
 	reached := 0
 	s := running(t, Config{
 		Authenticated: true, Log: slog.New(slog.NewTextHandler(&log, nil)),
-		Identify: func(r *http.Request) (context.Context, *auth.Refusal) {
+		As: func(ctx context.Context, who tool.Principal) context.Context {
+			return context.WithValue(ctx, nameKey{}, who.Subject)
+		},
+		Identify: func(r *http.Request) (tool.Principal, *auth.Refusal) {
 			switch r.Header.Get("Authorization") {
 			case "Bearer good":
-				return context.WithValue(r.Context(), nameKey{}, "ada"), nil
+				return tool.Principal{Kind: tool.Named, Subject: "ada"}, nil
 			case "Bearer odd":
-				return r.Context(), &auth.Refusal{Status: http.StatusForbidden, Code: "principal-failed", Text: "no", Err: errors.New("because of x")}
+				return tool.Principal{}, &auth.Refusal{Status: http.StatusForbidden, Code: "principal-failed", Text: "no", Err: errors.New("because of x")}
 			default:
-				return r.Context(), &auth.Refusal{Status: http.StatusUnauthorized, Code: "unauthorized", Text: "who?", Challenge: `Bearer realm="x"`}
+				return tool.Principal{}, &auth.Refusal{Status: http.StatusUnauthorized, Code: "unauthorized", Text: "who?", Challenge: `Bearer realm="x"`}
 			}
 		},
 		MCP: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

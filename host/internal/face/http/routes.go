@@ -4,9 +4,30 @@
 package httpface
 
 import (
-	"encoding/json"
 	"net/http"
+	"strings"
 )
+
+// Access says who may use a route, of those whom the guard lets in at all.
+type Access int
+
+const (
+	// Watchers: operators, and the host's own user on this machine. It is the
+	// zero Access: a route that says nothing is not for everybody.
+	Watchers Access = iota
+	// Callers: whoever Identify has no objection to.
+	Callers
+	// Anyone.
+	Anyone
+)
+
+// Route is one place of the server.
+type Route struct {
+	// Pattern is http.ServeMux's.
+	Pattern string
+	Access  Access
+	Handler http.Handler
+}
 
 // Readiness is the answer of /readyz.
 type Readiness struct {
@@ -18,58 +39,55 @@ type Readiness struct {
 	Faults []string `json:"faults"`
 }
 
-func routes(c Config, local bool) http.Handler {
+// table is every route. There is no other way to a handler.
+func (s *site) table() []Route {
+	return append([]Route{
+		{s.MCPPath, Callers, s.MCP},
+		{"GET /healthz", Anyone, http.HandlerFunc(healthz)},
+		{"GET /readyz", Anyone, http.HandlerFunc(s.readyz)},
+		{"/", Anyone, http.HandlerFunc(s.nothing)},
+	}, s.Routes...)
+}
+
+// handler serves the table behind the guard.
+func (s *site) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(c.MCPPath, identified(c))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, http.StatusOK, map[string]string{"status": "ok"})
-	})
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		ready := c.Ready()
-		ready.Status = "starting"
-		status := http.StatusServiceUnavailable
-		if ready.Ready {
-			ready.Status, status = "ready", http.StatusOK
-		}
-		if ready.Faults == nil {
-			ready.Faults = []string{}
-		}
-		// Faults are for who is near. Behind an address that other machines
-		// can reach, a near peer may be a proxy for a far one.
-		if far, _ := judgePeer(r); !local || far != "" {
-			answer(w, status, map[string]string{"status": ready.Status})
-			return
-		}
-		answer(w, status, ready)
-	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, http.StatusNotFound, "not-found", "there is nothing at "+r.URL.Path+"; MCP is at "+c.MCPPath)
-	})
-	return mux
+	for _, r := range s.table() {
+		mux.Handle(r.Pattern, s.admits(r.Access, r.Handler))
+	}
+	return s.guard.around(mux)
 }
 
-// Guarded is MCP for a server that is not this package's, behind the same guard.
-// Which other machines reach that server is not known here: without authentication
-// only the host's own user on this machine may speak, unless anonymous callers are
-// wanted.
-func Guarded(c Config) http.Handler {
-	return newGuard(c, false).around(identified(c))
+func healthz(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-func answer(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // the client may have gone; what is encoded always can be
+func (s *site) readyz(w http.ResponseWriter, r *http.Request) {
+	ready := s.Ready()
+	ready.Status = "starting"
+	status := http.StatusServiceUnavailable
+	if ready.Ready {
+		ready.Status, status = "ready", http.StatusOK
+	}
+	if ready.Faults == nil {
+		ready.Faults = []string{}
+	}
+	if !s.watches(r) {
+		answer(w, status, map[string]string{"status": ready.Status})
+		return
+	}
+	answer(w, status, ready)
 }
 
-// refusal is the body of every refusal.
-type refusal struct {
-	Error   string `json:"error"`
-	Message string `json:"message"`
+func (s *site) nothing(w http.ResponseWriter, r *http.Request) {
+	refuse(w, http.StatusNotFound, "not-found", "there is nothing at "+shown(r.URL.Path)+"; MCP is at "+s.MCPPath)
 }
 
-func refuse(w http.ResponseWriter, status int, code, message string) {
-	answer(w, status, refusal{code, message})
+// route is the pattern that served a request, without its method.
+func route(r *http.Request) string {
+	_, path, ok := strings.Cut(r.Pattern, " ")
+	if !ok {
+		return r.Pattern
+	}
+	return path
 }

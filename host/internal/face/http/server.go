@@ -10,37 +10,33 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"time"
-
-	"golang.org/x/net/netutil"
 
 	"github.com/toolwharf/toolwharf/host/internal/auth"
-)
-
-// Bounds of the server.
-const (
-	maxHeader      = 64 << 10
-	maxConnections = 4096
-	headerTimeout  = 10 * time.Second
-	idleTimeout    = 2 * time.Minute
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // Config is what a server is made of.
 type Config struct {
 	// Listen is the address, host:port; port 0 takes any.
 	Listen string
-	// MCPPath is where MCP is served, MCP what serves it. It bounds bodies
-	// itself.
+	// MCPPath is where MCP is served, MCP what serves it.
 	MCPPath string
 	MCP     http.Handler
+	// Routes are served beside it and the server's own.
+	Routes []Route
+	Bounds Bounds
 	// Ready says whether the host is ready, and what is at fault.
 	Ready func() Readiness
 	// AllowedHosts and AllowedOrigins are accepted beside those of the
 	// loopback interface.
 	AllowedHosts, AllowedOrigins []string
-	// Identify says who sends a request to MCP, in the context that it returns,
-	// or why it is refused; nil: nobody asks.
-	Identify func(*http.Request) (context.Context, *auth.Refusal)
+	// Identify says who sends a request to a route for Callers, or why it is
+	// refused; nil: nobody asks. As tells those behind it, in the context that it
+	// returns.
+	Identify func(*http.Request) (tool.Principal, *auth.Refusal)
+	As       func(context.Context, tool.Principal) context.Context
+	// Operator reports whether a request is an operator's; nil: none is.
+	Operator func(*http.Request) bool
 	// Authenticated: Identify lets in nobody who has not proven who it is. Peers
 	// elsewhere, of other users and behind proxies may then ask.
 	Authenticated bool
@@ -48,6 +44,10 @@ type Config struct {
 	// machines can reach they, and proxies, are let in; on a loopback address
 	// only the host's own user may speak all the same.
 	Anonymous bool
+	// Told hears of every request that a handler or the guard has answered,
+	// Refused why those were refused that came to neither. Both may be nil.
+	Told    func(Exchange)
+	Refused func(code string)
 	// Log hears of refusals; nil discards.
 	Log *slog.Logger
 }
@@ -71,19 +71,39 @@ func Listen(ctx context.Context, c Config) (*Server, error) {
 		}
 		return nil, fmt.Errorf("http.listen: %w", err)
 	}
+	c.Bounds = c.Bounds.orDefaults()
 	local := isLoopback(listener.Addr().String())
-	g := newGuard(c, local)
+	s := newSite(c, local)
+	all := &crowd{Listener: listener, most: c.Bounds.Connections, idle: c.Bounds.Idle, refused: func(code string) {
+		c.Log.Debug("request refused", "error", code)
+		if c.Refused != nil {
+			c.Refused(code)
+		}
+	}}
 	return &Server{
-		listener: netutil.LimitListener(listener, maxConnections), local: local,
+		listener: all, local: local,
 		http: &http.Server{
-			Handler:           g.around(routes(c, local)),
-			ReadHeaderTimeout: headerTimeout,
-			IdleTimeout:       idleTimeout,
-			MaxHeaderBytes:    maxHeader,
-			ConnContext:       g.connected,
+			Handler:           s.handler(),
+			ReadHeaderTimeout: c.Bounds.HeaderTime,
+			IdleTimeout:       c.Bounds.IdleTime,
+			MaxHeaderBytes:    c.Bounds.Header,
+			ConnContext:       s.guard.connected,
+			ConnState:         all.state,
 			ErrorLog:          slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug),
+			// `OPTIONS *` would be answered before the guard.
+			DisableGeneralOptionsHandler: true,
 		},
 	}, nil
+}
+
+// Guarded is MCP for a server that is not this package's, behind the same guard.
+// Which other machines reach that server is not known here: without authentication
+// only the host's own user on this machine may speak, unless anonymous callers are
+// wanted. Connections and headers are that server's to bound.
+func Guarded(c Config) http.Handler {
+	c.Bounds = c.Bounds.orDefaults()
+	s := newSite(c, false)
+	return s.guard.around(s.identified(s.MCP))
 }
 
 // Address is where it listens.

@@ -10,22 +10,20 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// Bounds of one request.
 const (
-	// bodyTimeout is how long a client may take to send it, writeTimeout to
-	// read one piece of the answer.
-	bodyTimeout  = 30 * time.Second
-	writeTimeout = 30 * time.Second
 	// maxBatch is how many messages a batch may have (MCP 2025-03-26 only):
 	// they run at once, and cost far more memory than their size.
 	maxBatch = 50
+	// firstRoom is how much is kept for a body of which nothing has come yet: its
+	// length is the client's word only.
+	firstRoom = 64 << 10
 )
 
 // Handler returns the stateless Streamable HTTP endpoint (MCP 2026-07-28,
@@ -34,8 +32,8 @@ const (
 // subscriptions/listen and to a request that wants to hear of progress or logs.
 //
 // A request that the client gives up is cancelled, in every protocol version.
-// Who may reach the endpoint is not its business; who calls is taken from the
-// request's context (WithPrincipal).
+// Who may reach the endpoint, and how long they may take to send and to read, is
+// not its business; who calls is taken from the request's context (WithPrincipal).
 func (f *Face) Handler() http.Handler { return http.HandlerFunc(f.serveHTTP) }
 
 func (f *Face) serveHTTP(w http.ResponseWriter, r *http.Request) {
@@ -44,7 +42,6 @@ func (f *Face) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, "method-not-allowed", "this endpoint is stateless: POST only")
 		return
 	}
-	w = &pacedWriter{w, http.NewResponseController(w)}
 	body, ok := f.body(w, r)
 	if !ok {
 		return
@@ -87,24 +84,23 @@ func forSDK(o *origin, body []byte) []byte {
 	return e.forSDK(body, !e.asks(methodCallTool) || o.called != nil && o.called.headers)
 }
 
-// body reads the request, bounded in size and time. On failure it has answered.
+// body reads the request, bounded in size. On failure it has answered.
 func (f *Face) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	limit := f.config.MaxBody
 	if r.ContentLength > limit {
 		f.tooLarge(w)
 		return nil, false
 	}
-	// Both deadlines are best effort: what is no network connection has none.
-	deadline := http.NewResponseController(w)
-	_ = deadline.SetReadDeadline(time.Now().Add(bodyTimeout))
 	var b bytes.Buffer
-	b.Grow(int(max(r.ContentLength, 0)) + bytes.MinRead)
+	b.Grow(int(min(max(r.ContentLength, 0), firstRoom)) + bytes.MinRead)
 	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
-	_ = deadline.SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		f.tooLarge(w)
+		return nil, false
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		refuse(w, http.StatusRequestTimeout, "body-too-slow", "the body of the request took too long; send it faster")
 		return nil, false
 	case err != nil:
 		refuse(w, http.StatusBadRequest, "body-unreadable", "the request ended before its body")
@@ -133,24 +129,6 @@ func (f *Face) serveListen(w http.ResponseWriter, r *http.Request, o *origin) {
 	defer h.stop()
 	f.events.ServeHTTP(h, r)
 }
-
-// pacedWriter gives each write its own deadline. A client that does not read
-// would hold what answers it for ever, and with a listen stream everybody's
-// notices: the SDK sends them one after the other.
-type pacedWriter struct {
-	http.ResponseWriter
-
-	control *http.ResponseController
-}
-
-// Write writes within writeTimeout. What is no network connection has none.
-func (p *pacedWriter) Write(b []byte) (int, error) {
-	_ = p.control.SetWriteDeadline(time.Now().Add(writeTimeout))
-	return p.ResponseWriter.Write(b)
-}
-
-// Unwrap is for http.ResponseController.
-func (p *pacedWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // batchLength counts the messages of a batch, as far as it can be read; of one
 // message there are 0.

@@ -9,10 +9,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
@@ -232,36 +230,6 @@ func TestBatchLength(t *testing.T) {
 	} {
 		if got := batchLength([]byte(body)); got != want {
 			t.Errorf("%s: %d", body, got)
-		}
-	}
-}
-
-// paced is a connection that notes the deadlines of its writes.
-type paced struct {
-	*httptest.ResponseRecorder
-
-	deadlines int
-}
-
-func (p *paced) SetWriteDeadline(at time.Time) error {
-	if left := time.Until(at); left > 0 && left <= writeTimeout {
-		p.deadlines++
-	}
-	return nil
-}
-
-func TestEveryWriteHasADeadline(t *testing.T) {
-	h := newHost(t, Config{HostChecked: true})
-	for range 2 { // through the SDK, and directly
-		for _, meta := range []string{"", `,"progressToken":1`} {
-			body := body(versionModern, methodCallTool, `"name":"echo","arguments":{}`, meta)
-			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(body))
-			setHeaders(req, versionModern, body)
-			w := &paced{ResponseRecorder: httptest.NewRecorder()}
-			h.face.Handler().ServeHTTP(w, req)
-			if w.Code != http.StatusOK || w.deadlines == 0 {
-				t.Errorf("%d with %d deadlines", w.Code, w.deadlines)
-			}
 		}
 	}
 }
