@@ -146,6 +146,25 @@ var attempts = map[string]func(a []string) error{
 		_ = os.WriteFile(home("f"), nil, 0o600)
 		return os.Chown(home("f"), 12345, 12345)
 	},
+	"mode":  func(a []string) error { return os.Chmod(a[0], 0o777) }, //nolint:gosec // that it must not come to it is the point
+	"times": func(a []string) error { return os.Chtimes(a[0], time.Unix(1, 0), time.Unix(1, 0)) },
+	"owner": func(a []string) error { return os.Chown(a[0], os.Getuid(), -1) },
+	"who": func([]string) error {
+		groups, err := os.Getgroups()
+		return errors.Join(err, fmt.Errorf("user %d, group %d, others %v", os.Geteuid(), os.Getegid(), groups))
+	},
+	// Processes until there can be no more, each of which costs next to nothing.
+	"breed": func([]string) error {
+		for {
+			pid, _, errno := unix.RawSyscall(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0)
+			if errno != 0 {
+				return errno
+			}
+			for pid == 0 { // of the runtime's threads it has one: it can do little
+				_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0)
+			}
+		}
+	},
 	"device": func([]string) error { return unix.Mknod(home("device"), unix.S_IFBLK|0o600, 1) },
 	// A child in a session of its own, which says where it is.
 	"stay": func([]string) error {

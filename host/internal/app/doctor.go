@@ -169,7 +169,7 @@ func (d *Diagnosis) moored(a control.Adapter) {
 	}
 	switch state := adapter.State(a.State); {
 	case state == adapter.Ready && a.Cause == "":
-		d.add(doctor.Passed(name, "ready, process %d, %d tools", a.PID, a.Tools))
+		d.add(doctor.Passed(name, "ready, process %d, %d tools; sandbox: %s", a.PID, a.Tools, a.Sandbox))
 	case state == adapter.Ready, state == adapter.Starting, state == adapter.Draining:
 		d.add(doctor.Warned(name, "`toolwharf adapters show "+a.Name+"` says more", "%s: %s", a.State, a.Cause))
 	default:

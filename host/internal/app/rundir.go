@@ -47,7 +47,12 @@ func makeRunDir() (*runDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := lockfile.Take(filepath.Join(path, runLock))
+	// Adapters that are users of their own enter it, and can list nothing.
+	err = os.Chmod(path, 0o711) //nolint:gosec // what is in it is private
+	var lock *lockfile.Lock
+	if err == nil {
+		lock, err = lockfile.Take(filepath.Join(path, runLock))
+	}
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(path))
 	}

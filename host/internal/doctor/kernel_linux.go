@@ -12,19 +12,36 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/toolwharf/toolwharf/host/internal/adapter/account"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 )
 
 // Kernel looks what this kernel has to confine adapters with.
 func Kernel(ctx context.Context) []Check {
 	s := sandbox.Probe()
-	return []Check{landlock(s), seccomp(s), namespaces(ctx), confinement(s)}
+	return []Check{landlock(s), seccomp(s), namespaces(ctx), users(), confinement(s)}
+}
+
+// users looks whether adapters can have users of their own.
+func users() Check {
+	const name = "users"
+	switch err := account.Possible(); {
+	case err == nil:
+		return Passed(name, "each adapter has a user of its own, of %d to %d, where that user reaches what it needs", account.First, account.Last)
+	case errors.Is(err, account.ErrNotRoot):
+		return Passed(name, "adapters run as the host's user; a host of root gives each its own")
+	default:
+		return Warned(name, "give the host what it lacks, or run it as a user that is not root", "adapters run as root, without capabilities: %v", err)
+	}
 }
 
 func landlock(s sandbox.Support) Check {
 	const name = "landlock"
 	if s.Landlock == 0 {
 		return Warned(name, "use a kernel that has it: without it, nothing holds an adapter to its own files", "not available: %s", s.WhyNoLandlock)
+	}
+	if untried := s.Untried(); untried != "" {
+		return Passed(name, "available, ABI %d; %s", s.Landlock, untried)
 	}
 	return Passed(name, "available, ABI %d", s.Landlock)
 }

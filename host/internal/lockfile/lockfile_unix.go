@@ -14,9 +14,12 @@ import (
 
 const noFollow = unix.O_NOFOLLOW
 
-func try(f *os.File) error {
+func try(f *os.File) error { return flock(f, unix.LOCK_EX) }
+
+// flock takes a lock of a kind, or reports ErrHeld.
+func flock(f *os.File, kind int) error {
 	for {
-		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
+		switch err := unix.Flock(int(f.Fd()), kind|unix.LOCK_NB); {
 		case errors.Is(err, unix.EINTR):
 		case errors.Is(err, unix.EWOULDBLOCK):
 			return ErrHeld

@@ -61,7 +61,7 @@ func (s *Shelf) Take(plugin, path string, folder bool, hash tool.Digest) (string
 		return at, nil
 	}
 	// There is none yet, or somebody has been at it.
-	if err := errors.Join(Remove(shelf), os.MkdirAll(shelf, 0o700), copyProgram(path, at, folder)); err != nil {
+	if err := errors.Join(Remove(shelf), s.room(shelf), copyProgram(path, at, folder)); err != nil {
 		return "", errors.Join(err, Remove(shelf))
 	}
 	// What counts is the copy: the program may have changed meanwhile.
@@ -74,6 +74,18 @@ func (s *Shelf) Take(plugin, path string, folder bool, hash tool.Digest) (string
 	return at, nil
 }
 
+// room makes the directory of one copy. Whoever knows the hash of a program may
+// enter it, an adapter that has a user of its own among them: no more than who has
+// the program knows that.
+func (s *Shelf) room(shelf string) error {
+	for _, dir := range []string{filepath.Dir(shelf), shelf} {
+		if err := os.Mkdir(dir, entered); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 func copyProgram(from, to string, folder bool) error {
 	if folder {
 		return copyTree(from, to)
@@ -83,11 +95,23 @@ func copyProgram(from, to string, folder bool) error {
 		return err
 	}
 	defer f.Close()
-	return copyFile(f, to, 0o500)
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return copyFile(f, to, 0o500|forOthers(info))
 }
 
-// sealed is the mode of a directory to which nothing is added.
-const sealed fs.FileMode = 0o500
+// Modes of directories: one to which nothing is added, and one that is entered and
+// not listed.
+const (
+	sealed  fs.FileMode = 0o500
+	entered fs.FileMode = 0o711
+)
+
+// forOthers is what others may do with a file: what they may with the original, but
+// for writing it.
+func forOthers(original fs.FileInfo) fs.FileMode { return original.Mode().Perm() & 0o005 }
 
 func copyTree(from, to string) error {
 	root, err := os.OpenRoot(from)
@@ -109,12 +133,16 @@ func copyTree(from, to string) error {
 	}
 	for _, e := range entries {
 		if e.Kind == Dir {
-			if err := os.Chmod(filepath.Join(to, filepath.FromSlash(e.Path)), sealed); err != nil {
+			if err := os.Chmod(filepath.Join(to, filepath.FromSlash(e.Path)), sealed|forOthers(e.Info)); err != nil {
 				return err
 			}
 		}
 	}
-	return os.Chmod(to, sealed)
+	info, err := root.Stat(".")
+	if err != nil {
+		return err
+	}
+	return os.Chmod(to, sealed|forOthers(info))
 }
 
 func copyEntry(root *os.Root, e Entry, to string) error {
@@ -138,7 +166,7 @@ func copyEntry(root *os.Root, e Entry, to string) error {
 	if e.Kind == Executable {
 		mode = 0o500
 	}
-	return copyFile(f, to, mode)
+	return copyFile(f, to, mode|forOthers(e.Info))
 }
 
 // copyFile copies what is to be executed. No process is forked meanwhile: it

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -23,6 +24,30 @@ func take(t *testing.T, s *Shelf, path string, folder bool) (at string, hash too
 		t.Fatal(err)
 	}
 	return at, hash
+}
+
+// An adapter that has a user of its own runs the copy, if it could run the original.
+func TestACopyIsReadAndExecutedByWhomTheOriginalIs(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it has no modes")
+	}
+	for mode, want := range map[os.FileMode]os.FileMode{0o700: 0o500, 0o755: 0o505, 0o711: 0o501, 0o750: 0o500} {
+		path := filepath.Join(tree(t, "x bin/run"), "bin", "run")
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		s := &Shelf{Dir: t.TempDir()}
+		t.Cleanup(func() { _ = Remove(s.Dir) })
+		at, _ := take(t, s, path, false)
+		if info, err := os.Stat(at); err != nil || info.Mode().Perm() != want {
+			t.Errorf("of a file of mode %o: %v, want %o", mode, info.Mode(), want)
+		}
+		for dir := filepath.Dir(at); dir != s.Dir; dir = filepath.Dir(dir) {
+			if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o066 != 0 {
+				t.Errorf("%s has mode %v", dir, info.Mode())
+			}
+		}
+	}
 }
 
 func TestWhatRunsIsACopyThatIsAsPinned(t *testing.T) {
@@ -42,7 +67,7 @@ func TestWhatRunsIsACopyThatIsAsPinned(t *testing.T) {
 				t.Errorf("it is %s, then %s", at, again)
 			}
 			err := filepath.WalkDir(at, func(p string, d os.DirEntry, err error) error {
-				if info, err := d.Info(); err != nil || d.Type()&os.ModeSymlink == 0 && info.Mode().Perm()&0o277 != 0 {
+				if info, err := d.Info(); err != nil || d.Type()&os.ModeSymlink == 0 && info.Mode().Perm()&0o272 != 0 {
 					t.Errorf("%s has mode %v, %v", p, info.Mode(), err)
 				}
 				return err

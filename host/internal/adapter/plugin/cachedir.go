@@ -23,22 +23,36 @@ const (
 var errCacheFull = errors.New("too much in the cache directory")
 
 // cacheDir makes the directory in which an adapter may keep what it can make
-// again, and empties it if it holds too much; "" if there is to be none.
-func (l *Launcher) cacheDir(adapter string) (string, error) {
+// again, and empties it if it holds too much; "" if there is to be none. A user of
+// its own cannot enter the state directory: its cache lasts as long as the host.
+func (l *Launcher) cacheDir(adapter string, c *cage) (string, error) {
 	if l.CacheDir == "" {
 		return "", nil
 	}
-	dir := filepath.Join(l.CacheDir, adapter)
+	under := l.CacheDir
+	if c != nil && c.account != nil {
+		under = filepath.Join(l.RunDir, "cache")
+		if err := os.Mkdir(under, 0o711); err != nil && !errors.Is(err, fs.ErrExist) { //nolint:gosec // each enters its own
+			return "", err
+		}
+	}
+	dir := filepath.Join(under, adapter)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	return dir, l.trim(adapter)
+	if err := l.trim(adapter, dir); err != nil {
+		return "", err
+	}
+	if c == nil {
+		return dir, nil
+	}
+	return dir, c.own(dir)
 }
 
 // trim empties the cache directory of an adapter if it holds too much. Links in
 // it lead nowhere from here.
-func (l *Launcher) trim(adapter string) error {
-	root, err := os.OpenRoot(filepath.Join(l.CacheDir, adapter))
+func (l *Launcher) trim(adapter, dir string) error {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
@@ -81,7 +95,7 @@ func (l *Launcher) keepTrim(in *instance) {
 	for {
 		select {
 		case <-tick.C:
-			if err := l.trim(in.name); err != nil {
+			if err := l.trim(in.name, in.cacheDir); err != nil {
 				l.Log.Warn("cache directory not looked at", "adapter", in.name, "error", err)
 			}
 		case <-in.process.Done():

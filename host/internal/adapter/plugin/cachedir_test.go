@@ -19,7 +19,7 @@ func TestACacheDirectoryIsPrivateKeptAndEmptiedWhenItHoldsTooMuch(t *testing.T) 
 		t.Fatal(err)
 	}
 	l := &Launcher{CacheDir: base, Log: hclog.NewNullLogger()}
-	dir, err := l.cacheDir("orders")
+	dir, err := l.cacheDir("orders", nil)
 	if err != nil || dir != filepath.Join(base, "orders") {
 		t.Fatalf("%s, %v", dir, err)
 	}
@@ -46,7 +46,7 @@ func TestACacheDirectoryIsPrivateKeptAndEmptiedWhenItHoldsTooMuch(t *testing.T) 
 	}
 	holds := func(what string, want int) {
 		t.Helper()
-		if _, err := l.cacheDir("orders"); err != nil {
+		if _, err := l.cacheDir("orders", nil); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 		entries, err := os.ReadDir(dir)
@@ -65,7 +65,7 @@ func TestACacheDirectoryIsPrivateKeptAndEmptiedWhenItHoldsTooMuch(t *testing.T) 
 		put(fmt.Sprint(i), 0)
 	}
 	holds("too many", 0)
-	if dir, err := (&Launcher{}).cacheDir("orders"); dir != "" || err != nil {
+	if dir, err := (&Launcher{}).cacheDir("orders", nil); dir != "" || err != nil {
 		t.Errorf("none: %q, %v", dir, err)
 	}
 }

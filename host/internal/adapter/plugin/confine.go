@@ -5,13 +5,16 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/account"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/grant"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/profile"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
@@ -28,6 +31,9 @@ type Confinement struct {
 	Judge  *grant.Judge
 	Memory *grant.Memory
 	Key    []byte
+	// Accounts has users for adapters; nil: there are none, WhyNoAccounts says why.
+	Accounts      *account.Book
+	WhyNoAccounts string
 }
 
 // What is said of a process that nothing confines.
@@ -104,19 +110,17 @@ func (l *Launcher) ready(ctx context.Context, d *adapter.Desired, at string, pro
 // anything. The instance, if there is one, is to be drained on error too.
 func (l *Launcher) described(ctx context.Context, d *adapter.Desired, at string, given *grant.Given) (*instance, error) {
 	argv := d.Program.Argv(at)
-	cacheDir, err := l.cacheDir(d.Name)
-	if err != nil { // it can do without
-		l.Log.Warn("no cache directory", "adapter", d.Name, "error", err)
-		cacheDir = ""
-	}
 	var c *cage
+	var err error
 	if given != nil {
 		if c, err = l.cage(d, at, argv[0], given); err != nil {
 			return nil, &adapter.StartError{Phase: adapter.PhaseLaunch, Reason: "cannot be executed: " + cause(err), Err: err}
 		}
-		if cacheDir != "" {
-			c.own(cacheDir)
-		}
+	}
+	cacheDir, err := l.cacheDir(d.Name, c)
+	if err != nil { // it can do without
+		l.Log.Warn("no cache directory", "adapter", d.Name, "error", err)
+		cacheDir = ""
 	}
 	proc, client, conn, err := l.launch(ctx, d, argv, c)
 	if err != nil {
@@ -144,7 +148,11 @@ type cage struct {
 	policy *sandbox.Policy
 	// home is its own directory, tmp one within it; both are there as long as it.
 	home, tmp string
-	log       hclog.Logger
+	// account is its own user; nil: it has the host's, whyHost says why if that is
+	// not so for all.
+	account *account.Account
+	whyHost string
+	log     hclog.Logger
 }
 
 // cage makes a cage for a program.
@@ -162,17 +170,17 @@ func (l *Launcher) cage(d *adapter.Desired, at, path string, given *grant.Given)
 		return nil, err
 	}
 	c := &cage{home: home, log: l.Log}
+	c.policy = sandbox.For(l.Confinement.Support, append(slices.Clone(rules), given.Rules...))
+	c.policy.Ports, c.policy.Names = given.Ports, given.Names
+	c.settle(l.Confinement, d.Name, needs(l.RunDir, rules, given.Rules))
 	if c.home, err = filepath.EvalSymlinks(home); err == nil {
 		c.tmp = filepath.Join(c.home, "tmp")
-		err = os.Mkdir(c.tmp, 0o700)
+		err = errors.Join(os.Mkdir(c.tmp, 0o700), c.give(c.tmp), c.own(c.home))
 	}
 	if err != nil {
 		c.remove()
 		return nil, err
 	}
-	c.policy = sandbox.For(l.Confinement.Support, append(rules, given.Rules...))
-	c.policy.Ports, c.policy.Names = given.Ports, given.Names
-	c.own(c.home)
 	return c, nil
 }
 
@@ -184,11 +192,14 @@ func environ(vars map[string]string) []string {
 	return env
 }
 
-// own lets the process do in a directory as it likes.
-func (c *cage) own(dir string) {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		c.policy.Rules = append(c.policy.Rules, sandbox.Rule{Path: real, Access: sandbox.Own})
+// own lets the process do as it likes in a directory that the host has made for it.
+func (c *cage) own(dir string) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
 	}
+	c.policy.Rules = append(c.policy.Rules, sandbox.Rule{Path: real, Access: sandbox.Own})
+	return c.give(real)
 }
 
 // environment is what tells the process of its directories, unless the adapter's
@@ -203,8 +214,9 @@ func (c *cage) environment(own map[string]string) []string {
 	return env
 }
 
-// remove removes its directories.
+// remove removes its directories, once nothing runs in it any more.
 func (c *cage) remove() {
+	defer c.account.Release()
 	if err := pin.Remove(c.home); err != nil {
 		c.log.Warn("the private directory of an adapter was not removed", "error", err)
 	}
@@ -213,6 +225,12 @@ func (c *cage) remove() {
 // said is what confines the process, and what does not.
 func (c *cage) said(s sandbox.Support) string {
 	said := c.policy.String()
+	if c.account == nil {
+		said += ", the host's user"
+		if c.whyHost != "" {
+			said += " (" + c.whyHost + ")"
+		}
+	}
 	if missing := c.policy.Missing(s); len(missing) > 0 {
 		said += "; not held: " + strings.Join(missing, ", ")
 	}

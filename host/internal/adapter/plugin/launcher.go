@@ -175,7 +175,10 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string
 			}
 			spec := process.Spec{Path: argv[0], Args: argv[1:], Env: env, Dir: d.Dir, SocketDir: socketDir}
 			if c != nil {
-				c.own(socketDir)
+				if err := c.own(socketDir); err != nil {
+					_ = os.Remove(socketDir)
+					return nil, err
+				}
 				spec.Sandbox = c.policy
 			}
 			proc = process.New(spec)

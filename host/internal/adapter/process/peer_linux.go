@@ -6,6 +6,7 @@ package process
 import (
 	"fmt"
 	"net"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -38,6 +39,16 @@ func (p *Process) serves(conn net.Conn) error {
 	// the plugin.
 	if !descends(int(cred.Pid), p.cmd.Process.Pid) {
 		return fmt.Errorf("the plugin's socket is served by process %d, which the plugin (%d) has not started", cred.Pid, p.PID())
+	}
+	if p.spec.Sandbox == nil {
+		return nil // it may become whoever its user may become
+	}
+	user := os.Geteuid()
+	if own := p.spec.Sandbox.User; own != 0 {
+		user = own
+	}
+	if int(cred.Uid) != user {
+		return fmt.Errorf("the plugin's socket is served by user %d, and the plugin is user %d", cred.Uid, user)
 	}
 	return nil
 }

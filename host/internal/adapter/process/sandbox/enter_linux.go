@@ -13,6 +13,8 @@ import (
 const (
 	maxOpenFiles = 4096
 	maxFileSize  = 4 << 30
+	// MaxTasks are the processes and threads of a user of its own, in all.
+	MaxTasks = 1024
 )
 
 // Enter puts the calling thread, which is locked to its goroutine, under the
@@ -23,7 +25,9 @@ func (p *Policy) Enter() error {
 		name string
 		do   func() error
 	}{
-		{"limits", limit},
+		{"limits", p.limit},
+		{"capabilities", boundCapabilities},
+		{"user", p.become},
 		{"capabilities", dropCapabilities},
 		{"no new privileges", func() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }},
 		{"landlock", p.landlock},
@@ -37,12 +41,16 @@ func (p *Policy) Enter() error {
 }
 
 // limit bounds what one process takes. There is no bound of address space, of
-// which runtimes reserve far more than they use, nor of processes: that one counts
-// everything that the user runs.
-func limit() error {
-	for resource, most := range map[int]uint64{
+// which runtimes reserve far more than they use. That of processes counts
+// everything that a user runs, so it takes a user of its own.
+func (p *Policy) limit() error {
+	limits := map[int]uint64{
 		unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: maxOpenFiles, unix.RLIMIT_FSIZE: maxFileSize,
-	} {
+	}
+	if p.User != 0 {
+		limits[unix.RLIMIT_NPROC] = MaxTasks
+	}
+	for resource, most := range limits {
 		var now unix.Rlimit
 		if err := unix.Getrlimit(resource, &now); err != nil {
 			return err
@@ -72,23 +80,30 @@ const (
 	capabilitySetsOfBits = 2
 )
 
-// dropCapabilities gives up every capability, and the way to any.
-func dropCapabilities() error {
+// boundCapabilities gives up the ways to any capability that the thread has not.
+func boundCapabilities() error {
 	header := unix.CapUserHeader{Version: capabilityVersion3}
 	var sets [capabilitySetsOfBits]unix.CapUserData
 	if err := unix.Capget(&header, &sets[0]); err != nil {
 		return err
 	}
-	if sets[0].Effective&(1<<capabilitySetpcap) != 0 {
-		if err := unix.Prctl(unix.PR_SET_SECUREBITS, secureBits, 0, 0, 0); err != nil {
-			return err
-		}
-		for c := range uintptr(lastCapability + 1) {
-			if unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) != nil {
-				break // EINVAL: the kernel has no more of them
-			}
+	if sets[0].Effective&(1<<capabilitySetpcap) == 0 {
+		return nil
+	}
+	if err := unix.Prctl(unix.PR_SET_SECUREBITS, secureBits, 0, 0, 0); err != nil {
+		return err
+	}
+	for c := range uintptr(lastCapability + 1) {
+		if unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) != nil {
+			break // EINVAL: the kernel has no more of them
 		}
 	}
-	sets = [capabilitySetsOfBits]unix.CapUserData{}
-	return unix.Capset(&header, &sets[0])
+	return nil //nolint:nilerr // see above
+}
+
+// dropCapabilities gives up every capability.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: capabilityVersion3}
+	var none [capabilitySetsOfBits]unix.CapUserData
+	return unix.Capset(&header, &none[0])
 }

@@ -20,8 +20,7 @@ const (
 	arrange  = unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
 		unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_REFER
 	sockets = unix.LANDLOCK_ACCESS_FS_MAKE_SOCK
-	others  = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV |
-		unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+	others  = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 
 	ofFiles = readFile | execFile | edit | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 )
@@ -48,7 +47,7 @@ func known(abi int) uint64 {
 	all := uint64(readFile | readDir | execFile | edit | arrange | sockets | others)
 	for since, right := range map[int]uint64{
 		abiRefer: unix.LANDLOCK_ACCESS_FS_REFER, abiTruncate: unix.LANDLOCK_ACCESS_FS_TRUNCATE,
-		abiDevices: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV, abiSockets: unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX,
+		abiDevices: unix.LANDLOCK_ACCESS_FS_IOCTL_DEV,
 	} {
 		if abi < since {
 			all &^= right

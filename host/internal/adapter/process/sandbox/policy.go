@@ -37,6 +37,8 @@ type Policy struct {
 	// Ports that it may connect to by TCP; none: it may not connect at all, to
 	// nothing.
 	Ports []uint16 `json:"ports,omitempty"`
+	// User is the user that it runs as, and its only group; 0: whoever the host is.
+	User int `json:"user,omitempty"`
 	// Names: it may resolve names. That takes UDP, which Landlock cannot hold
 	// to a port.
 	Names bool `json:"names,omitempty"`
@@ -49,10 +51,11 @@ const (
 	abiPorts    = 4
 	abiDevices  = 5
 	abiScopes   = 6
-	abiSockets  = 9
+	abiSockets  = 9 // not used: see newest
 
-	// newest is what this package knows; a newer kernel speaks it too.
-	newest = 9
+	// newest is what was tried out. A newer kernel speaks it too, and what it has
+	// beyond is not taken, nor said to hold.
+	newest = 7
 )
 
 // For is a policy that takes as much as the kernel gives.
@@ -69,7 +72,11 @@ func (p *Policy) String() string {
 	if p.Seccomp {
 		parts = append(parts, "seccomp")
 	}
-	return strings.Join(append(parts, "no new privileges", "no capabilities", "limits"), ", ")
+	parts = append(parts, "no new privileges", "no capabilities", "limits")
+	if p.User != 0 {
+		parts = append(parts, fmt.Sprintf("user %d of its own", p.User))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Missing are the things that nothing holds under the policy, each with its
@@ -77,7 +84,12 @@ func (p *Policy) String() string {
 func (p *Policy) Missing(s Support) []string {
 	var missing []string
 	add := func(what, why string) { missing = append(missing, what+" ("+why+")") }
-	older := func(abi int) string { return fmt.Sprintf("this kernel has landlock %d, it takes %d", p.Landlock, abi) }
+	older := func(abi int) string {
+		if abi > newest {
+			return fmt.Sprintf("it takes landlock %d, of which at most %d is used", abi, newest)
+		}
+		return fmt.Sprintf("this kernel has landlock %d, it takes %d", p.Landlock, abi)
+	}
 	switch {
 	case p.Landlock == 0:
 		add("files, signals and the memory of other processes", "landlock: "+s.WhyNoLandlock)
@@ -103,8 +115,6 @@ func (p *Policy) Missing(s Support) []string {
 	if p.Names {
 		add("UDP", "it resolves names by it")
 	}
-	if p.Landlock < abiSockets {
-		add("unix sockets that its user may open", older(abiSockets))
-	}
+	add("unix sockets that its user may open", older(abiSockets))
 	return missing
 }

@@ -8,6 +8,14 @@ import (
 	"testing"
 )
 
+func TestOfANewerKernelOnlyWhatWasTriedOutIsUsedAndThatIsSaid(t *testing.T) {
+	for landlock, want := range map[int]string{0: "", 1: "", 7: "", 8: "of this kernel's landlock 8, 7 is used: newer ones were not tried out"} {
+		if said := (Support{Landlock: landlock}).Untried(); said != want {
+			t.Errorf("%d: %q, want %q", landlock, said, want)
+		}
+	}
+}
+
 func TestWhatIsNotHeldIsNamedWithItsReason(t *testing.T) {
 	const kernel, container = "this kernel does not know it", "the container forbids it"
 	for name, tc := range map[string]struct {
@@ -19,7 +27,7 @@ func TestWhatIsNotHeldIsNamedWithItsReason(t *testing.T) {
 	}{
 		"everything": {support: Support{Landlock: 7, Seccomp: true}, is: "landlock 7, seccomp, no new privileges, no capabilities, limits"},
 		"a kernel that is newer than this program": {
-			support: Support{Landlock: 99, Seccomp: true}, is: "landlock 9, seccomp, no new privileges, no capabilities, limits",
+			support: Support{Landlock: 99, Seccomp: true}, is: "landlock 7, seccomp, no new privileges, no capabilities, limits",
 		},
 		"no landlock": {
 			support: Support{WhyNoLandlock: kernel, Seccomp: true}, is: "seccomp, no new privileges, no capabilities, limits",
@@ -43,7 +51,10 @@ func TestWhatIsNotHeldIsNamedWithItsReason(t *testing.T) {
 		},
 		"a name, of tomorrow": {
 			support: Support{Landlock: 9, Seccomp: true}, ports: []uint16{5432}, names: true,
-			is: "landlock 9, seccomp, no new privileges, no capabilities, limits", missing: []string{"the hosts that it connects to", "UDP"},
+			is: "landlock 7, seccomp, no new privileges, no capabilities, limits",
+			missing: []string{
+				"the hosts that it connects to", "UDP", "unix sockets that its user may open (it takes landlock 9, of which at most 7 is used)",
+			},
 		},
 		"a name, of yesterday": {
 			support: Support{Landlock: 3, Seccomp: true}, ports: []uint16{5432}, names: true,
