@@ -384,6 +384,12 @@ func (p *brokenPlugin) catalogue() *pluginv1.Catalog {
 		echo.Description = strings.Repeat("x", 20_000)
 	case "tool-effects":
 		echo.Effects = 17
+	case "tool-random":
+		echo.InputSchema = []byte(strings.Replace(string(echo.GetInputSchema()), `{}`, strings.Repeat(" ", os.Getpid()%1000+1)+`{}`, 1))
+	case "tool-random-text":
+		echo.Description = fmt.Sprint("of process ", os.Getpid())
+	case "tool-comes-and-goes":
+		echo.Name = fmt.Sprint("echo", os.Getpid())
 	}
 	return &pluginv1.Catalog{Tools: tools}
 }

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/plugin"
 	"github.com/toolwharf/toolwharf/host/internal/schema"
@@ -24,6 +26,7 @@ import (
 var catalogueChecks = []check{
 	{"catalogue/first-message", "the first message of Watch is the whole catalogue", (*suite).firstMessage},
 	{"catalogue/tools", "names, schemas (2020-12), texts and numbers of tools are within the host's bounds", (*suite).catalogueTools},
+	{"catalogue/same-twice", "the tools are the same, byte for byte, in every process", (*suite).sameTools},
 	{"catalogue/features", "the features are those of the catalogue", (*suite).features},
 }
 
@@ -86,6 +89,53 @@ func (s *suite) catalogueTools(ctx context.Context) error {
 		}
 	}
 	return joined(notes)
+}
+
+// sameTools asks another process for its catalogue: a tool that is spelled otherwise
+// is another tool to the host, which would drop what was approved, pinned and cached
+// at every start.
+func (s *suite) sameTools(ctx context.Context) error {
+	if _, err := s.ready(ctx); err != nil {
+		return err
+	}
+	other, err := s.configured(ctx, limits())
+	if err != nil {
+		return err
+	}
+	defer other.end()
+	again, _, err := s.watch(ctx, other)
+	if err != nil {
+		return err
+	}
+	first := map[string]*pluginv1.Tool{}
+	for _, t := range s.catalog.GetTools() {
+		first[t.GetName()] = t
+	}
+	var faults []string
+	for _, t := range again.GetTools() {
+		if was := first[t.GetName()]; was == nil {
+			faults = append(faults, fmt.Sprintf("the tool %q is in one process only", t.GetName()))
+		} else if !proto.Equal(was, t) {
+			faults = append(faults, fmt.Sprintf("the tool %q differs: %s", t.GetName(), differs(was, t)))
+		}
+		delete(first, t.GetName())
+	}
+	for _, name := range slices.Sorted(maps.Keys(first)) {
+		faults = append(faults, fmt.Sprintf("the tool %q is in one process only", name))
+	}
+	return joined(faults)
+}
+
+// differs names what makes two tools of one.
+func differs(a, b *pluginv1.Tool) string {
+	switch {
+	case !bytes.Equal(a.GetInputSchema(), b.GetInputSchema()):
+		return "input_schema (a map without an order?)"
+	case !bytes.Equal(a.GetOutputSchema(), b.GetOutputSchema()):
+		return "output_schema (a map without an order?)"
+	default:
+		return "something besides its schemas"
+	}
 }
 
 func joined(faults []string) error {
