@@ -41,15 +41,24 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	built, toolwharf = dir, filepath.Join(dir, "bin", "toolwharf")
-	for _, b := range []struct {
+	type build struct {
 		module, out string
 		args        []string
-	}{
+	}
+	builds := []build{
 		{"..", "bin/", hostBuild("./cmd/toolwharf")},
 		{"..", "examples/", []string{"./e2e/mischief"}},
-		{"../../examples", "examples/", []string{"./echo", "./fixtures", "./hello", "./scanner"}},
-		{"../../plugins/sql", "bin/plugins/", []string{"."}},
-	} {
+		{"../../examples", "examples/", []string{"./echo", "./fixtures", "./hello", "./scanner", "./tides"}},
+	}
+	plugins, err := filepath.Glob("../../plugins/*/go.mod")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	for _, file := range plugins {
+		builds = append(builds, build{filepath.Dir(file), "bin/plugins/", []string{"."}})
+	}
+	for _, b := range builds {
 		args := append([]string{"build", "-C", b.module, "-o", filepath.Join(dir, b.out) + "/"}, b.args...)
 		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "go %v: %v\n%s", args, err, out)

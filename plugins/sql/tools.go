@@ -27,7 +27,7 @@ var (
   "type": "object",
   "properties": {
     "sql": {"type": "string", "minLength": 1, "maxLength": 65536, "description": "One SELECT, WITH ... SELECT or VALUES statement, with ? for each value."},
-    "params": {"type": "array", "maxItems": 1000, "items": {"type": ["string", "number", "boolean", "null"]}, "description": "The values of the ? markers, in order."},
+    "params": {"type": "array", "maxItems": 1000, "items": {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "null"}]}, "description": "The values of the ? markers, in order."},
     "max_rows": {"type": "integer", "minimum": 1, "description": "The most rows wanted; the adapter's own max_rows is the upper bound."}
   },
   "required": ["sql"],
