@@ -163,9 +163,13 @@ func TestAnApprovedCallRunsOnceAndAChangedDeniedOrUsedOneNever(t *testing.T) {
 	}
 	r, err = appendLine(t, s, `{"line":"four","n":4}`, pending{})
 	p = parked(t, r, err)
-	decide(t, dir, "approve", p.approval, "--args", `{"line":4}`)
+	if _, stderr, code := run(t, dir, "approvals", "approve", p.approval, "--args", `{"line":4}`); code != 1 || !strings.Contains(stderr, "edited arguments") {
+		t.Errorf("arguments that do not fit: exit %d: %s", code, stderr)
+	}
 	r, err = appendLine(t, s, `{"line":"four","n":4}`, p)
-	says(t, r, err, "args_invalid", "invalid_args") // edits are judged as anything else
+	if again := parked(t, r, err); again != p {
+		t.Errorf("after a decision that was none: %+v, then %+v", p, again)
+	}
 
 	r, err = appendLine(t, s, `{"line":"five","n":5}`, pending{"", "no", "such"})
 	if fresh := parked(t, r, err); fresh.call == "such" {
@@ -196,13 +200,18 @@ func TestAPendingCallSurvivesARestartAndIsStaleOnceItsToolHasChanged(t *testing.
 	survives := parked(t, r, err)
 	r, err = appendLine(t, s, `{"line":"b","n":2}`, pending{})
 	stale := parked(t, r, err)
+	r, err = appendLine(t, s, `{"line":"c","n":3}`, pending{})
+	edited := parked(t, r, err)
 	h.stop()
 
 	decide(t, dir, "approve", survives.approval) // no host runs
 	decide(t, dir, "approve", stale.approval)
+	decide(t, dir, "approve", edited.approval, "--args", `{"line":4}`) // so nobody can say that they do not fit
 	h = serve(t, dir)
 	s = h.connect("", nil)
 	lists(t, s, "echo_append_line", true)
+	r, err = appendLine(t, s, `{"line":"c","n":3}`, edited)
+	says(t, r, err, "args_invalid", "invalid_args") // edits are judged as anything else
 	if r, err = appendLine(t, s, `{"line":"a","n":1}`, survives); err != nil || r.IsError {
 		t.Fatalf("resume: %v %s", err, textOf(r))
 	}

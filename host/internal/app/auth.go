@@ -6,9 +6,11 @@ package app
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 
 	"github.com/toolwharf/toolwharf/host/internal/auth"
 	"github.com/toolwharf/toolwharf/host/internal/config"
+	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -43,4 +45,25 @@ func identify(d *auth.Door) func(*http.Request) (tool.Principal, *auth.Refusal) 
 		return nil
 	}
 	return d.Identify
+}
+
+// OperatorTokenPath is where the token of the operator lies.
+func OperatorTokenPath(c *config.Config) string { return filepath.Join(c.State, "operator.token") }
+
+// operators are who may decide over HTTP. The operator token is made if there is
+// none.
+func operators(c *config.Config, door *auth.Door) (*auth.Operators, error) {
+	var token string
+	path := OperatorTokenPath(c)
+	err := ledger.LoadOrCreate(path, func() ([]byte, error) {
+		fresh, _ := auth.NewToken()
+		return []byte(fresh + "\n"), nil
+	}, func(content []byte) (err error) {
+		token, err = auth.ParseOperatorToken(content)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("operator token %s: %w", path, err)
+	}
+	return auth.NewOperators(door, operator(), token), nil
 }

@@ -172,7 +172,7 @@ func (h *Host) Close() error {
 func (h *Host) API(serves string) *control.Service {
 	return &control.Service{
 		Catalogue: h.registry, Executor: h.executor,
-		Operator: operator(), Desk: &approval.Desk{Store: h.vault.store, Self: h.config.Approval.Self},
+		Operator: operator(), Desk: h.desk(),
 		Moored: h.moored, Renew: h.reconciler.Restart, Said: h.said,
 		About: func() control.Host {
 			return control.Host{
@@ -181,6 +181,11 @@ func (h *Host) API(serves string) *control.Service {
 			}
 		},
 	}
+}
+
+// desk is where operators decide.
+func (h *Host) desk() *approval.Desk {
+	return &approval.Desk{Store: h.vault.store, Self: h.config.Approval.Self, Fits: h.executor.Fits}
 }
 
 func (h *Host) moored() []control.Adapter {

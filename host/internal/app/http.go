@@ -24,9 +24,16 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
+	operators, err := operators(h.config, door)
+	if err != nil {
+		return errors.Join(err, h.Close())
+	}
 	face := h.face(h.config.HTTP.AllowAnonymous)
 	defer face.Close()
 	site := h.site(door, face)
+	site.Operator = operators.Has
+	approvals := httpface.Approvals{Desk: h.desk(), Operator: operators.Identify, Log: site.Log}
+	site.Routes = approvals.Routes()
 	server, err := httpface.Listen(ctx, site)
 	if err != nil {
 		return errors.Join(err, h.Close())

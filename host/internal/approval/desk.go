@@ -25,6 +25,14 @@ var (
 	ErrSelf = errors.New("whoever asked for a call may not approve it")
 )
 
+// FaultError says what is wrong with a decision. Nothing was decided.
+type FaultError struct{ Text string }
+
+// Error says it.
+func (e *FaultError) Error() string { return e.Text }
+
+func faulty(format string, args ...any) error { return &FaultError{fmt.Sprintf(format, args...)} }
+
 // Store is where a desk finds approvals. See executor.Approvals for what its
 // methods promise.
 type Store interface {
@@ -38,41 +46,66 @@ type Desk struct {
 	Store Store
 	// Self: an asker may decide its own call.
 	Self bool
+	// Fits says, as an error, what a tool has against arguments; nil: no host
+	// runs that could say.
+	Fits func(name string, args tool.JSON) *tool.Error
 }
 
 // Decide decides a pending approval as an operator. The error is ErrNone, an
-// *StatusError, ErrNotOperator, ErrSelf, or says what is wrong with the
-// decision; then nothing was decided.
+// *StatusError, ErrNotOperator, ErrSelf or a *FaultError; then, and after any
+// other error, nothing was decided.
 //
-// That edited arguments fit the tool is judged when they run, with the rules of
-// then; here they have to be arguments at all.
+// Edited arguments are validated as those of a call, here if Fits is there and
+// again when they run, with the tool and the rules of then.
 func (k *Desk) Decide(ctx context.Context, id string, by tool.Principal, d Decision) (*Record, error) {
-	if by.Kind != tool.Operator && by.Kind != tool.Token {
+	if !by.Operates() {
 		return nil, ErrNotOperator
 	}
 	if len(d.Reason) > MaxReason || strings.ContainsFunc(d.Reason, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return nil, fmt.Errorf("a reason is one line of at most %d bytes", MaxReason)
-	}
-	if d.Edited != nil {
-		if !d.Approve {
-			return nil, errors.New("a denial edits nothing")
-		}
-		if _, err := tool.ParseArgs(d.Edited); err != nil {
-			return nil, fmt.Errorf("edited %w", tool.AsError(err))
-		}
+		return nil, faulty("a reason is one line of at most %d bytes", MaxReason)
 	}
 	r, err := k.Store.Approval(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if r.Mode == Form {
-		return nil, fmt.Errorf("approval %s is asked of the calling client's user", id)
+		return nil, faulty("approval %s is asked of the calling client's user", id)
 	}
 	// Who holds the operator token is never the asker of a model's call: a
 	// call of its own was typed by the same person who decides.
 	if by.Kind != tool.Operator && by.String() == r.Principal && !k.Self {
 		return nil, ErrSelf
 	}
+	if r.Status != Pending { // whatever else is wrong
+		return nil, &StatusError{ID: r.ID, Status: r.Status, Running: r.Running}
+	}
+	if d.Edited, err = k.edited(r, d); err != nil {
+		return nil, err
+	}
 	d.By = by.String()
 	return k.Store.Decide(ctx, id, d)
+}
+
+// edited are the arguments that are to run in place of the asked ones, nil if
+// those are. Another spelling of the same edits nothing.
+func (k *Desk) edited(r *Record, d Decision) ([]byte, error) {
+	if d.Edited == nil {
+		return nil, nil
+	}
+	if !d.Approve {
+		return nil, faulty("a denial edits nothing")
+	}
+	args, err := tool.ParseArgs(d.Edited)
+	if err != nil {
+		return nil, faulty("edited %s", tool.AsError(err).Text)
+	}
+	if asked, err := tool.ParseArgs(r.Args); err == nil && asked.Digest() == args.Digest() {
+		return nil, nil
+	}
+	if k.Fits != nil {
+		if err := k.Fits(r.Tool, args); err != nil {
+			return nil, faulty("edited arguments: %s", err.Text)
+		}
+	}
+	return d.Edited, nil
 }

@@ -38,7 +38,9 @@ func (s *shelf) Decide(_ context.Context, _ string, d approval.Decision) (*appro
 
 func TestOnlyAnOperatorDecidesAndNoAskerItsOwnCall(t *testing.T) {
 	ann := tool.Principal{Kind: tool.Operator, Subject: "ann"}
-	agent := tool.Principal{Kind: tool.Token, ClientID: "agent", Issuer: "https://as.example", Subject: "x"}
+	agent := tool.Principal{Kind: tool.Token, ClientID: "agent", Issuer: "https://as.example", Subject: "x", Scopes: []string{tool.ScopeOperate}}
+	ops := tool.Principal{Kind: tool.Token, ClientID: "ops", Scopes: []string{"a", tool.ScopeOperate}}
+	named := tool.Principal{Kind: tool.Named, Subject: "x", Scopes: []string{tool.ScopeOperate}}
 	for name, tc := range map[string]struct {
 		by       tool.Principal
 		asked    tool.Principal
@@ -51,7 +53,10 @@ func TestOnlyAnOperatorDecidesAndNoAskerItsOwnCall(t *testing.T) {
 		"an operator":                        {by: ann, asked: agent},
 		"an operator, edited":                {by: ann, asked: agent, decision: approval.Decision{Approve: true, Edited: []byte(`{"n":1}`)}},
 		"an operator, a call that was typed": {by: ann, asked: ann},
-		"somebody else with a token":         {by: tool.Principal{Kind: tool.Token, ClientID: "ops"}, asked: agent},
+		"somebody else with a token":         {by: ops, asked: agent},
+		"somebody else by another name":      {by: named, asked: agent},
+		"the asker by its name":              {by: named, asked: named, want: approval.ErrSelf},
+		"a token that grants something else": {by: tool.Principal{Kind: tool.Token, ClientID: "ops", Scopes: []string{"toolwharf", "operate"}}, asked: agent, want: approval.ErrNotOperator},
 		"the asker":                          {by: agent, asked: agent, want: approval.ErrSelf},
 		"the asker, where it may":            {by: agent, asked: agent, self: true},
 		"a local user":                       {by: tool.Principal{Kind: tool.Stdio, Subject: "ann"}, asked: agent, want: approval.ErrNotOperator},
@@ -63,7 +68,7 @@ func TestOnlyAnOperatorDecidesAndNoAskerItsOwnCall(t *testing.T) {
 		"a reason that is a book":            {by: ann, asked: agent, decision: approval.Decision{Reason: strings.Repeat("a", approval.MaxReason+1)}, says: "one line"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &shelf{record: approval.Record{ID: "apr_1", Mode: tc.mode, Principal: tc.asked.String()}}
+			s := &shelf{record: approval.Record{ID: "apr_1", Status: approval.Pending, Mode: tc.mode, Principal: tc.asked.String()}}
 			_, err := (&approval.Desk{Store: s, Self: tc.self}).Decide(t.Context(), "apr_1", tc.by, tc.decision)
 			switch {
 			case tc.want != nil && !errors.Is(err, tc.want), tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
@@ -78,5 +83,43 @@ func TestOnlyAnOperatorDecidesAndNoAskerItsOwnCall(t *testing.T) {
 	_, err := (&approval.Desk{Store: &shelf{}}).Decide(t.Context(), "apr_2", ann, approval.Decision{})
 	if !errors.Is(err, approval.ErrNone) {
 		t.Errorf("an id that is none: %v", err)
+	}
+}
+
+func TestEditedArgumentsHaveToFitAndOtherSpellingsEditNothing(t *testing.T) {
+	ann := tool.Principal{Kind: tool.Operator, Subject: "ann"}
+	for edited, want := range map[string]string{
+		`{"n":2}`:                   `{"n":2}`,
+		`{ "n": 1.0 }`:              "",
+		`{"n":1,"more":"too much"}`: "edited arguments: more is not known",
+		`{"n":`:                     "edited arguments",
+	} {
+		s := &shelf{record: approval.Record{ID: "apr_1", Status: approval.Pending, Tool: "shop_pay", Args: []byte(`{"n":1}`)}}
+		desk := approval.Desk{Store: s, Fits: func(name string, args tool.JSON) *tool.Error {
+			if name == "shop_pay" && strings.Contains(string(args.Bytes()), "more") {
+				return tool.Errorf(tool.ArgsInvalid, "invalid_args", "more is not known")
+			}
+			return nil
+		}}
+		_, err := desk.Decide(t.Context(), "apr_1", ann, approval.Decision{Approve: true, Edited: []byte(edited)})
+		if err != nil {
+			var fault *approval.FaultError
+			if !errors.As(err, &fault) || !strings.Contains(fault.Text, want) || want == "" || s.decided != nil {
+				t.Errorf("%s: %v, decided %+v", edited, err, s.decided)
+			}
+			continue
+		}
+		if string(s.decided.Edited) != want {
+			t.Errorf("%s: edited to %q", edited, s.decided.Edited)
+		}
+	}
+}
+
+func TestWhatIsDecidedAlreadyIsSaidBeforeWhatIsWrongWithAnEdit(t *testing.T) {
+	s := &shelf{record: approval.Record{ID: "apr_1", Status: approval.Expired}}
+	_, err := (&approval.Desk{Store: s}).Decide(t.Context(), "apr_1", tool.Principal{Kind: tool.Operator}, approval.Decision{Approve: true, Edited: []byte("x")})
+	var status *approval.StatusError
+	if !errors.As(err, &status) || status.Status != approval.Expired || s.decided != nil {
+		t.Errorf("%v, decided %+v", err, s.decided)
 	}
 }

@@ -3,8 +3,13 @@
 
 package approval
 
-// Query selects approvals. The zero Query selects all.
+// Query selects approvals. The zero Query selects all, the oldest first.
 type Query struct {
+	// Newest: the newest first.
+	Newest bool
+	// Past, if not empty, is the id of an approval; only those that come after it
+	// in this order are selected, none if there is no such approval.
+	Past string
 	// Status, if not empty, selects what is in it at the moment, by the store's
 	// clock.
 	Status Status

@@ -82,7 +82,7 @@ func (d *Door) claims(r *http.Request) (c Claims, proven bool, refused *Refusal)
 		return Claims{}, false, nil
 	}
 	if r.URL.Query().Has("access_token") {
-		return Claims{}, false, invalid("a token in the URL is not accepted: it would stand in logs; send it in the Authorization header")
+		return Claims{}, false, inURL()
 	}
 	token, sent, ok := bearer(r.Header)
 	switch {
@@ -94,11 +94,11 @@ func (d *Door) claims(r *http.Request) (c Claims, proven bool, refused *Refusal)
 			Text: "a token is needed; send it as Authorization: Bearer <token>",
 		}
 	case !ok:
-		return Claims{}, false, invalid("the Authorization header holds no single bearer token; send Authorization: Bearer <token>")
+		return Claims{}, false, malformed()
 	}
 	c, err := d.Verifier.Verify(r.Context(), token)
 	if err != nil {
-		return Claims{}, false, invalid("the token is not known here, or is no good any more; ask for another")
+		return Claims{}, false, unknown()
 	}
 	return c, true, nil
 }
@@ -137,6 +137,18 @@ func invalid(text string) *Refusal {
 		Status: http.StatusUnauthorized, Code: codeUnauthorized, Text: text,
 		Challenge: challenge + `, error="invalid_token", error_description="` + text + `"`,
 	}
+}
+
+func inURL() *Refusal {
+	return invalid("a token in the URL is not accepted: it would stand in logs; send it in the Authorization header")
+}
+
+func malformed() *Refusal {
+	return invalid("the Authorization header holds no single bearer token; send Authorization: Bearer <token>")
+}
+
+func unknown() *Refusal {
+	return invalid("the token is not known here, or is no good any more; ask for another")
 }
 
 // peer is the address of the request's other end, without its port.

@@ -87,6 +87,25 @@ func coerce(c *tool.Case, offer *registry.Offer) (tool.JSON, *tool.Error) {
 	return args, nil
 }
 
+// Fits says what a tool has against arguments, as the first gate would.
+func (x *Executor) Fits(name string, args tool.JSON) *tool.Error {
+	call := &tool.Call{Op: tool.OpTool, Name: name, Args: args}
+	entry, release, ok := x.acquire(call)
+	if !ok {
+		return tool.Errorf(tool.AdapterUnavailable, "", "%s is not there now, so nobody can say whether they fit", name)
+	}
+	defer release()
+	c := newCase(call, entry.Offer)
+	coerced, err := coerce(c, entry.Offer)
+	if err != nil {
+		return err
+	}
+	if err := entry.Input.Validate(coerced); err != nil {
+		return tool.AsError(err)
+	}
+	return nil
+}
+
 // validate is the first gate: the arguments against the tool's schema.
 type validate struct{ offer *registry.Offer }
 

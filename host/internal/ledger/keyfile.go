@@ -38,7 +38,7 @@ const (
 // read or write, and a directory that does not exist.
 func LoadOrCreateSigner(path string) (*Signer, error) {
 	var s *Signer
-	err := loadOrCreate(path, func() ([]byte, error) {
+	err := LoadOrCreate(path, func() ([]byte, error) {
 		_, private, err := ed25519.GenerateKey(rand.Reader)
 		if err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func LoadOrCreateSigner(path string) (*Signer, error) {
 // takes, new ones if there is no file. Otherwise it is as LoadOrCreateSigner.
 func LoadOrCreateKey(path string) ([]byte, error) {
 	var key []byte
-	err := loadOrCreate(path, func() ([]byte, error) {
+	err := LoadOrCreate(path, func() ([]byte, error) {
 		fresh := make([]byte, digestKeySize)
 		_, _ = rand.Read(fresh) // never fails
 		return pem.EncodeToMemory(&pem.Block{Type: pemDigest, Bytes: fresh}), nil
@@ -183,10 +183,11 @@ func onlyBlock(content []byte, kind string) ([]byte, error) {
 	}
 }
 
-// loadOrCreate reads the file at path; if there is none, it writes what fresh
-// returns. The new file gets its name only when it is complete, and only if no
-// other process was first, whose file is then read.
-func loadOrCreate(path string, fresh func() ([]byte, error), parse func([]byte) error) error {
+// LoadOrCreate reads the file of a secret at path; if there is none, it writes
+// what fresh returns. The new file gets its name only when it is complete, and only if no
+// other process was first, whose file is then read. It refuses what
+// LoadOrCreateSigner refuses.
+func LoadOrCreate(path string, fresh func() ([]byte, error), parse func([]byte) error) error {
 	content, err := readPrivate(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		var made []byte

@@ -58,6 +58,12 @@ func (p Principal) Has(scopes ...string) bool {
 	return true
 }
 
+// ScopeOperate is the scope of a token whose bearer is an operator.
+const ScopeOperate = "toolwharf:operate"
+
+// Operates reports whether this is an operator: who may decide approvals.
+func (p Principal) Operates() bool { return p.Kind == Operator || p.Has(ScopeOperate) }
+
 // Standing tells apart all that rules can tell apart: the same caller with
 // another token may be allowed something else.
 func (p Principal) Standing() string {

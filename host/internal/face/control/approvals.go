@@ -23,11 +23,11 @@ type Counter struct {
 // Approvals lists approvals, newest first.
 func (k Counter) Approvals(ctx context.Context, status string) ([]Approval, error) {
 	out := []Approval{}
-	for r, err := range k.Desk.Store.Approvals(ctx, approval.Query{Status: approval.Status(status)}) {
+	for r, err := range k.Desk.Store.Approvals(ctx, approval.Query{Status: approval.Status(status), Newest: true}) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, shown(r))
+		out = append(out, Shown(r))
 		if len(out) == maxListed {
 			break
 		}
@@ -41,7 +41,7 @@ func (k Counter) Approval(ctx context.Context, id string) (*Approval, error) {
 	if err != nil {
 		return nil, notFound(id, err)
 	}
-	a := shown(r)
+	a := Shown(r)
 	return &a, nil
 }
 
@@ -53,7 +53,7 @@ func (k Counter) Decide(ctx context.Context, id string, d Decision) (*Approval, 
 	if err != nil {
 		return nil, notFound(id, err)
 	}
-	a := shown(r)
+	a := Shown(r)
 	return &a, nil
 }
 
@@ -64,7 +64,8 @@ func notFound(id string, err error) error {
 	return err
 }
 
-func shown(r *approval.Record) Approval {
+// Shown is an approval as an operator sees it.
+func Shown(r *approval.Record) Approval {
 	a := Approval{
 		ID: r.ID, Status: string(r.Status), Mode: string(r.Mode), Tool: r.Tool, Adapter: r.Adapter, Effects: r.Effects,
 		Principal: r.Principal, Why: r.Why, Run: r.Run, Call: r.Call, Args: r.Args, Edited: r.Edited,

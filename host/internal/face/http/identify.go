@@ -5,9 +5,11 @@ package httpface
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 
+	"github.com/toolwharf/toolwharf/host/internal/auth"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -83,11 +85,7 @@ func (s *site) identified(next http.Handler) http.Handler {
 func (s *site) identify(w http.ResponseWriter, r *http.Request) (_ tool.Principal, _ *http.Request, ok bool) {
 	who, refused := s.Identify(r)
 	if refused != nil {
-		s.Log.Warn("request refused", "error", refused.Code, "message", refused.Text, "cause", refused.Err, "peer", r.RemoteAddr, "path", shown(r.URL.Path))
-		if refused.Challenge != "" {
-			w.Header().Set("WWW-Authenticate", refused.Challenge)
-		}
-		refuse(w, refused.Status, refused.Code, refused.Text)
+		turnAway(w, r, s.Log, refused)
 		return who, r, false
 	}
 	if s.As != nil {
@@ -97,4 +95,13 @@ func (s *site) identify(w http.ResponseWriter, r *http.Request) (_ tool.Principa
 	delete(header, "Authorization")
 	r.Header = header
 	return who, r, true
+}
+
+// turnAway refuses who has not said who it is, or is nobody for this.
+func turnAway(w http.ResponseWriter, r *http.Request, log *slog.Logger, refused *auth.Refusal) {
+	log.Warn("request refused", "error", refused.Code, "message", refused.Text, "cause", refused.Err, "peer", r.RemoteAddr, "path", shown(r.URL.Path))
+	if refused.Challenge != "" {
+		w.Header().Set("WWW-Authenticate", refused.Challenge)
+	}
+	refuse(w, refused.Status, refused.Code, refused.Text)
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -49,12 +50,12 @@ func (r *Reader) approval(ctx context.Context, sql string, args ...string) (*app
 	}
 }
 
-// Approvals yields the approvals that q selects, the oldest first. An error,
-// that of ctx for example, is the last thing that it yields.
+// Approvals yields the approvals that q selects, in its order. An error, that of
+// ctx for example, is the last thing that it yields.
 func (r *Reader) Approvals(ctx context.Context, q approval.Query) iter.Seq2[*approval.Record, error] {
 	return func(yield func(*approval.Record, error) bool) {
 		sel := newApprovalSelection(q)
-		for after := int64(0); ; {
+		for after := sel.first; ; {
 			var page []*approval.Record
 			err := r.use(ctx, func(conn *sqlite3.Conn) (err error) {
 				page, after, err = sel.page(conn, after)
@@ -78,11 +79,20 @@ func (r *Reader) Approvals(ctx context.Context, q approval.Query) iter.Seq2[*app
 
 // approvalSelection is a Query as SQL.
 type approvalSelection struct {
-	where string
-	args  []string
+	where, next, order string
+	first              int64 // rowid before which all come
+	args               []string
 }
 
 func newApprovalSelection(q approval.Query) (s approvalSelection) {
+	s.next, s.order, s.first = ">", "rowid", 0
+	if q.Newest {
+		s.next, s.order, s.first = "<", "rowid DESC", math.MaxInt64
+	}
+	if q.Past != "" {
+		s.where += " AND rowid " + s.next + " (SELECT rowid FROM approvals WHERE id = ?)"
+		s.args = append(s.args, q.Past)
+	}
 	for _, c := range []struct{ column, value string }{
 		{"mode", string(q.Mode)},
 		{"principal", q.Principal},
@@ -103,8 +113,8 @@ func newApprovalSelection(q approval.Query) (s approvalSelection) {
 // page returns the approvals that come next, and where it has got to.
 func (s *approvalSelection) page(conn *sqlite3.Conn, after int64) ([]*approval.Record, int64, error) {
 	var page []*approval.Record
-	err := each(conn, "SELECT rowid, "+approvalColumns+" FROM approvals WHERE rowid > ?"+s.where+
-		" ORDER BY rowid LIMIT ?",
+	err := each(conn, "SELECT rowid, "+approvalColumns+" FROM approvals WHERE rowid "+s.next+" ?"+s.where+
+		" ORDER BY "+s.order+" LIMIT ?",
 		func(b *binder) {
 			b.number(after)
 			for _, a := range s.args {

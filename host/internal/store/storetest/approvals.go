@@ -79,6 +79,17 @@ func list(tb testing.TB, s Store, q approval.Query) []string {
 	return names
 }
 
+// approvalsOf returns the ids of the approvals that q selects.
+func approvalsOf(tb testing.TB, s Store, q approval.Query) []string {
+	tb.Helper()
+	ids := []string{}
+	for r, err := range s.Approvals(tb.Context(), q) {
+		must(tb, err)
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
 // inStatus brings a new approval of a call into a status. Expired ones were
 // pending.
 func inStatus(tb testing.TB, s Store, call string, status approval.Status) (id string) {

@@ -175,6 +175,26 @@ var asking = []test{
 		if got := list(t, t.Store, approval.Query{}); len(got) != len(statuses)+len(names) {
 			t.Errorf("%d in all", len(got))
 		}
+		for _, newest := range []bool{false, true} { // page by page is as all at once, more than the store reads at a time
+			all := approvalsOf(t, t.Store, approval.Query{Newest: newest})
+			if newest {
+				slices.Reverse(all)
+			}
+			if got := approvalsOf(t, t.Store, approval.Query{}); !slices.Equal(got, all) {
+				t.Errorf("newest %t: %q, but %q", newest, all, got)
+			}
+			if newest {
+				slices.Reverse(all)
+			}
+			for i, id := range all {
+				if got := approvalsOf(t, t.Store, approval.Query{Newest: newest, Past: id}); !slices.Equal(got, all[i+1:]) {
+					t.Errorf("newest %t, past %s: %q", newest, id, got)
+				}
+			}
+			if got := list(t, t.Store, approval.Query{Newest: newest, Past: "apr_X"}); len(got) != 0 {
+				t.Errorf("newest %t, past one that is not there: %q", newest, got)
+			}
+		}
 		if got := list(t, t.Store, approval.Query{Mode: approval.Form}); len(got) != 0 {
 			t.Errorf("forms: %v", got)
 		}

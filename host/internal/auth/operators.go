@@ -1,0 +1,89 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package auth
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/toolwharf/toolwharf/host/internal/tool"
+)
+
+// Operators tells which requests are an operator's: of who holds the operator
+// token, and of bearers of the scope. Nobody else is one, and least of all
+// somebody without a name.
+type Operators struct {
+	// Door knows the other tokens; nil: there are none.
+	Door *Door
+	// Holder is who holds the operator token.
+	Holder tool.Principal
+
+	token [sha256.Size]byte
+}
+
+// NewOperators returns operators of whom one holds a token.
+func NewOperators(door *Door, holder tool.Principal, token string) *Operators {
+	return &Operators{Door: door, Holder: holder, token: sha256.Sum256([]byte(token))}
+}
+
+// Knows reports whether a text is the operator token.
+func (o *Operators) Knows(token string) bool {
+	sum := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(sum[:], o.token[:]) == 1
+}
+
+// Identify says which operator sends a request; the refusal, if not nil, why
+// nobody does who is one. It says the same whatever is asked for.
+func (o *Operators) Identify(r *http.Request) (tool.Principal, *Refusal) {
+	if r.URL.Query().Has("access_token") {
+		return tool.Principal{}, inURL()
+	}
+	token, sent, ok := bearer(r.Header)
+	switch {
+	case !sent:
+		return tool.Principal{}, &Refusal{
+			Status: http.StatusUnauthorized, Code: codeUnauthorized, Challenge: challenge,
+			Text: "an operator's token is needed; send it as Authorization: Bearer <token>",
+		}
+	case !ok:
+		return tool.Principal{}, malformed()
+	case o.Knows(token):
+		return o.Holder, nil
+	case o.Door == nil || o.Door.Verifier == nil:
+		return tool.Principal{}, unknown()
+	}
+	who, refused := o.Door.Identify(r)
+	if refused != nil {
+		return tool.Principal{}, refused
+	}
+	if !who.Operates() {
+		return tool.Principal{}, &Refusal{
+			Status: http.StatusForbidden, Code: "not-operator",
+			Text: "only operators may do this: a token with the scope " + tool.ScopeOperate + " is needed",
+		}
+	}
+	return who, nil
+}
+
+// Has reports whether an operator sends a request.
+func (o *Operators) Has(r *http.Request) bool {
+	_, refused := o.Identify(r)
+	return refused == nil
+}
+
+// ParseOperatorToken reads the file of the operator token.
+func ParseOperatorToken(content []byte) (string, error) {
+	token := strings.TrimSpace(string(content))
+	if len(token) < minOperatorToken || len(token) > maxToken || strings.ContainsFunc(token, outside) {
+		return "", errors.New("it holds no token; remove it, and a new one is made")
+	}
+	return token, nil
+}
+
+// minOperatorToken is the shortest operator token, in characters: one that a
+// person has thought up can be found by trying.
+const minOperatorToken = 32
