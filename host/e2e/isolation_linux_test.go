@@ -369,7 +369,19 @@ func TestWhatWasAskedForIsRememberedSoThatTheNextStartIsOneProcess(t *testing.T)
 // before.
 func TestADatabaseIsReadInItsSandboxWhileWritersComeAndGo(t *testing.T) {
 	whole(t)
-	dir, _ := workspace(t, "adapters: {shop: {plugin: sql, config: {dsn: 'sqlite:shop.db', allowed_tables: ['*']}}}\n")
+	for _, mode := range []string{"auto", "strict"} {
+		t.Run(mode, func(t *testing.T) {
+			if mode == "strict" {
+				strict(t)
+			}
+			comeAndGo(t, mode)
+		})
+	}
+}
+
+func comeAndGo(t *testing.T, mode string) {
+	t.Helper()
+	dir, _ := workspace(t, "adapters: {shop: {plugin: sql, sandbox: "+mode+", config: {dsn: 'sqlite:shop.db', allowed_tables: ['*']}}}\n")
 	file := filepath.Join(dir, "shop.db")
 	shopDatabase(t, file)
 	h := serve(t, dir)

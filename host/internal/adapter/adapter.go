@@ -83,6 +83,8 @@ type Desired struct {
 type Sandbox struct {
 	// Off: not at all.
 	Off bool
+	// Strict: by all that there is, in namespaces, or it does not start.
+	Strict bool
 	// Allow is what the operator lets it reach, beside what its configuration
 	// names. Paths may be relative to Dir.
 	Allow []Grant

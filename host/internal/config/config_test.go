@@ -492,7 +492,7 @@ func TestTheFormsOfAValueMeanTheSame(t *testing.T) {
 		}
 	}
 	for yaml, want := range map[string]string{
-		"sandbox: off": "off", "sandbox: {mode: off}": "off", "sandbox: {}": "auto", "sandbox:": "auto", "env: {}": "auto",
+		"sandbox: off": "off", "sandbox: strict": "strict", "sandbox: {mode: strict}": "strict", "sandbox: {mode: off}": "off", "sandbox: {}": "auto", "sandbox:": "auto", "env: {}": "auto",
 	} {
 		if got := accept(t, "adapters:\n  a:\n    plugin: p\n    "+yaml).Adapters[0].Sandbox; got != want {
 			t.Errorf("%q is %q, want %q", yaml, got, want)

@@ -325,7 +325,6 @@ var unbuiltSamples = map[string]string{
 	"adapters.*.tools.*.once_per_run": "adapters: {a: {plugin: p, tools: {a: {once_per_run: true}}}}",
 	"adapters.*.may_ask":              "adapters: {a: {plugin: p, may_ask: true}}",
 	"adapters.*.allow_urls":           "adapters: {a: {plugin: p, allow_urls: true}}",
-	"adapters.*.sandbox.mode":         "adapters: {a: {plugin: p, sandbox: strict}}",
 	"adapters.*.limits.memory":        "adapters: {a: {plugin: p, limits: {memory: 1GiB}}}",
 }
 

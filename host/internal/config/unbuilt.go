@@ -42,7 +42,6 @@ var notBuilt = []unbuilt{
 	{key: keys("adapters", "*", "tools", "*", "once_per_run"), when: not("false"), advice: "remove it; it would not be enforced"},
 	{key: keys("adapters", "*", "may_ask"), when: not("false"), advice: "remove it"},
 	{key: keys("adapters", "*", "allow_urls"), when: not("false"), advice: "remove it"},
-	{key: keys("adapters", "*", "sandbox", "mode"), when: not("auto", "off"), advice: "use auto, which takes what the kernel gives and says what it does not hold"},
 	{key: keys("adapters", "*", "limits", "memory"), advice: "remove it and limit the memory from outside, by a container or a service manager"},
 }
 

@@ -6,20 +6,18 @@ package doctor
 import (
 	"context"
 	"errors"
-	"os"
-	"os/exec"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter/account"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 )
 
 // Kernel looks what this kernel has to confine adapters with.
 func Kernel(ctx context.Context) []Check {
 	s := sandbox.Probe()
-	return []Check{landlock(s), seccomp(s), namespaces(ctx), users(), confinement(s)}
+	checks := append([]Check{landlock(s), seccomp(s)}, namespaces()...)
+	return append(checks, users(), confinement(s), strict(ctx, s))
 }
 
 // users looks whether adapters can have users of their own.
@@ -65,21 +63,29 @@ func confinement(s sandbox.Support) Check {
 	return Passed(name, "auto is %s; an adapter that may connect is held to less, which `toolwharf adapters show` says", policy)
 }
 
-// namespaces starts this program once in a user namespace of its own: what may
-// forbid it, in the kernel, in a security module or in a container, is too much
-// to be read off.
-func namespaces(ctx context.Context) Check {
-	const name = "user namespaces"
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", "version")
-	cmd.Args[0] = os.Args[0]
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
-	if err := cmd.Run(); err != nil {
-		if errno, ok := errors.AsType[syscall.Errno](err); ok {
-			err = errno
+// namespaces tries each: what may forbid it, in the kernel, in a security module or in a
+// container, is too much to be read off.
+func namespaces() []Check {
+	var checks []Check
+	for _, n := range process.Namespaces() {
+		name := n.Kind + " namespaces"
+		if n.Err != nil {
+			checks = append(checks, Warned(name, "allow them if an adapter is to have sandbox: strict (docs/isolation.md)", "not available: %v", n.Err))
+			continue
 		}
-		return Warned(name, "they are needed by sandbox: strict only, which is not built yet", "not available: %v", err)
+		checks = append(checks, Passed(name, "available"))
 	}
-	return Passed(name, "available")
+	return checks
+}
+
+// strict tries all of it at once.
+func strict(ctx context.Context, s sandbox.Support) Check {
+	const name, do = "sandbox: strict", "nothing, unless an adapter is to have it; then docs/isolation.md says what it takes"
+	if missing := sandbox.For(s, nil).Missing(s); len(missing) > 0 {
+		return Warned(name, do, "not available: it would not hold %s", strings.Join(missing, ", "))
+	}
+	if err := process.Strict(ctx); err != nil {
+		return Warned(name, do, "not available: %v", err)
+	}
+	return Passed(name, "available: an adapter that has it sees no files, processes, sockets and networks but its own, and connects through the host")
 }

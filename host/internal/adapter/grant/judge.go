@@ -53,6 +53,17 @@ func NewJudge(guarded []Guarded) *Judge {
 // Guard guards something else from now on.
 func (j *Judge) Guard(guarded []Guarded) { j.guarded.Store(&guarded) }
 
+// Secrets are what no plugin may read, resolved.
+func (j *Judge) Secrets() []string {
+	var paths []string
+	for _, x := range *j.guarded.Load() {
+		if x.Secret {
+			paths = append(paths, resolve(x.Path))
+		}
+	}
+	return paths
+}
+
 // Give returns what a plugin may reach that asks for something: all of it, and
 // what the operator allows beyond, or an error that says what it may not have and
 // why.
@@ -65,7 +76,7 @@ func (j *Judge) Give(d *adapter.Desired, asked []adapter.Grant) (*Given, error) 
 		}
 	}
 	for _, g := range d.Sandbox.Allow {
-		if why := j.give(g, resolve(absolute(d.Dir, g.Value)), given); why != "" {
+		if why := j.give(d, g, resolve(absolute(d.Dir, g.Value)), given); why != "" {
 			refused = append(refused, fmt.Sprintf("sandbox.allow lets it %s %s: %s", g.Kind, g.Value, why))
 		}
 	}
@@ -103,11 +114,11 @@ func (j *Judge) judge(d *adapter.Desired, named *named, g adapter.Grant, given *
 	if !known {
 		return fmt.Sprintf("its configuration does not name that; if it is to, list it under adapters.%s.sandbox.allow.%s", d.Name, g.Kind)
 	}
-	return j.give(g, path, given)
+	return j.give(d, g, path, given)
 }
 
 // give gives what leads to a path, or is no path, unless the host lives by it.
-func (j *Judge) give(g adapter.Grant, path string, given *Given) (why string) {
+func (j *Judge) give(d *adapter.Desired, g adapter.Grant, path string, given *Given) (why string) {
 	said := string(g.Kind) + " " + g.Value
 	if g.Kind == adapter.GrantConnect {
 		host, port, ok := hostPort(g.Value)
@@ -134,7 +145,11 @@ func (j *Judge) give(g adapter.Grant, path string, given *Given) (why string) {
 			return fmt.Sprintf("that is, or holds, %s (%s), which no plugin may %s", x.What, x.Path, g.Kind)
 		}
 	}
-	given.Rules = append(given.Rules, sandbox.Rule{Path: path, Access: access})
+	rule := sandbox.Rule{Path: path, Access: access}
+	if named := absolute(d.Dir, g.Value); named != path {
+		rule.Named = named
+	}
+	given.Rules = append(given.Rules, rule)
 	given.Said = append(given.Said, said)
 	return ""
 }

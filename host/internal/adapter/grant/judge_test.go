@@ -121,7 +121,7 @@ func TestAPluginGetsWhatItsConfigurationNamesAndNothingElse(t *testing.T) {
 			}
 			want := sandbox.Rule{Path: value, Access: sandbox.Read}
 			if tc.leads != "" {
-				want.Path = filepath.Join(dir, tc.leads)
+				want.Path, want.Named = filepath.Join(dir, tc.leads), value
 			}
 			if kind == "write" {
 				want.Access = sandbox.Write

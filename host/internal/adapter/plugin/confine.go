@@ -55,10 +55,28 @@ func (l *Launcher) confined(d *adapter.Desired) (said string, yes bool) {
 	}
 }
 
+// lax is why a strict sandbox cannot be had, as far as it is known before the start.
+func (l *Launcher) lax(confined bool) string {
+	const do = "; use sandbox: auto, which takes what there is, or a machine that has it (docs/isolation.md)"
+	if !confined {
+		return "sandbox: strict: this system has no sandbox" + do
+	}
+	s := l.Confinement.Support
+	if missing := sandbox.For(s, nil).Missing(s); len(missing) > 0 {
+		return "sandbox: strict: not to be held here: " + strings.Join(missing, ", ") + do
+	}
+	return ""
+}
+
 // ready starts what lies at a path, confines it to what it may reach, and
 // configures it.
 func (l *Launcher) ready(ctx context.Context, d *adapter.Desired, at string, program tool.Digest) (*instance, error) {
 	said, confined := l.confined(d)
+	if d.Sandbox.Strict {
+		if why := l.lax(confined); why != "" {
+			return nil, &adapter.StartError{Phase: adapter.PhaseLaunch, Refused: true, Reason: why}
+		}
+	}
 	if !confined {
 		if said == UnconfinedOff {
 			l.Log.Warn("adapter runs without a sandbox: its configuration says so", "adapter", d.Name)
@@ -89,6 +107,11 @@ func (l *Launcher) ready(ctx context.Context, d *adapter.Desired, at string, pro
 	given, err := l.Confinement.Judge.Give(d, asked)
 	if err != nil {
 		return bare, &adapter.StartError{Phase: adapter.PhaseConfigure, Refused: true, Reason: err.Error()}
+	}
+	if d.Sandbox.Strict && len(given.Ports) > 0 {
+		return bare, &adapter.StartError{
+			Phase: adapter.PhaseConfigure, Refused: true, Reason: "sandbox: strict: an adapter that connects is not built yet; use sandbox: auto",
+		}
 	}
 	in := bare
 	if bare == nil || len(given.Said) > 0 || bare.process.Exit() != "" {
@@ -172,6 +195,10 @@ func (l *Launcher) cage(d *adapter.Desired, at, path string, given *grant.Given)
 	c := &cage{home: home, log: l.Log}
 	c.policy = sandbox.For(l.Confinement.Support, append(slices.Clone(rules), given.Rules...))
 	c.policy.Ports, c.policy.Names = given.Ports, given.Names
+	if d.Sandbox.Strict {
+		c.policy.Strict, c.policy.Ports, c.policy.Names = true, nil, false
+		c.policy.Hidden = l.Confinement.Judge.Secrets()
+	}
 	c.settle(l.Confinement, d.Name, needs(l.RunDir, rules, given.Rules))
 	if c.home, err = filepath.EvalSymlinks(home); err == nil {
 		c.tmp = filepath.Join(c.home, "tmp")
@@ -198,7 +225,11 @@ func (c *cage) own(dir string) error {
 	if err != nil {
 		return err
 	}
-	c.policy.Rules = append(c.policy.Rules, sandbox.Rule{Path: real, Access: sandbox.Own})
+	rule := sandbox.Rule{Path: real, Access: sandbox.Own}
+	if real != dir {
+		rule.Named = dir
+	}
+	c.policy.Rules = append(c.policy.Rules, rule)
 	return c.give(real)
 }
 

@@ -218,6 +218,9 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string
 		_ = proc.Kill(context.WithoutCancel(ctx))
 	}
 	failure := explain(ctx, proc, r.err)
+	if _, unconfined := errors.AsType[*process.ConfinementError](r.err); unconfined {
+		failure.Refused = d.Sandbox.Strict // it will not be otherwise the next time
+	}
 	client.Kill() // also removes the socket directory
 	return nil, nil, nil, failure
 }

@@ -19,6 +19,9 @@ func Guarded(int) error { return nil }
 // pid is the process's.
 func (p *Process) pid() int { return p.cmd.Process.Pid }
 
+// ended is said by the process's own state.
+func (p *Process) ended() string { return "" }
+
 // await waits for the process.
 func (p *Process) await() (*os.ProcessState, error) {
 	state, err := p.cmd.Process.Wait()

@@ -202,6 +202,9 @@ func (p *Process) Exit() string {
 	default:
 		return ""
 	}
+	if said := p.ended(); said != "" {
+		return said
+	}
 	if exit, ok := errors.AsType[*exec.ExitError](p.err); ok {
 		return exit.String() // "exit status 3", "signal: killed"
 	}

@@ -36,6 +36,9 @@ type leash struct {
 	control *net.UnixConn // its end makes the guardian end the plugin
 	lines   *bufio.Reader
 	plugin  int
+	// isolated: the guardian is in namespaces, where ids are others.
+	isolated bool
+	signal   syscall.Signal // that has ended the plugin, as the guardian says
 }
 
 // spawn starts cmd under a guardian: this program, executed again. It leads a
@@ -43,6 +46,10 @@ type leash struct {
 // read the terminal. When the host dies it is not killed but continued: it may
 // have been stopped, and has yet to end what it guards.
 func spawn(cmd *exec.Cmd, policy *sandbox.Policy) (leash, error) {
+	strict := policy != nil && policy.Strict
+	if strict {
+		policy = own(policy)
+	}
 	order, err := json.Marshal(policy)
 	if err == nil && len(order) >= guardian.MaxPolicy {
 		err = errors.New("it has too many rules")
@@ -60,11 +67,17 @@ func spawn(cmd *exec.Cmd, policy *sandbox.Policy) (leash, error) {
 	cmd.Args = append([]string{guardian.Word, guardian.Word, path}, cmd.Args[1:]...)
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT}
+	if strict {
+		isolate(cmd.SysProcAttr, policy)
+	}
 	if err := kin.start(cmd); err != nil {
 		_ = host.Close()
+		if strict {
+			err = unisolated(err)
+		}
 		return leash{}, err
 	}
-	l := leash{control: host, lines: bufio.NewReader(host)}
+	l := leash{control: host, lines: bufio.NewReader(host), isolated: strict}
 	if err := l.started(path, append(order, '\n')); err != nil {
 		_ = host.Close() // it ends by that, with what it may have started
 		_ = cmd.Process.Kill()
@@ -81,6 +94,7 @@ func pair() (host *net.UnixConn, theirs *os.File, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	_ = unix.SetsockoptInt(fds[0], unix.SOL_SOCKET, unix.SO_PASSCRED, 1) // see answer
 	ours := os.NewFile(uintptr(fds[0]), "guardian")
 	theirs = os.NewFile(uintptr(fds[1]), "guardian")
 	defer func() { _ = ours.Close() }()
@@ -99,7 +113,7 @@ func (l *leash) started(path string, order []byte) error {
 	if _, err := l.control.Write(order); err != nil {
 		return fmt.Errorf("guardian of %s: %w", path, err)
 	}
-	line, err := l.lines.ReadString('\n')
+	line, who, err := l.answer()
 	if err != nil {
 		return fmt.Errorf("guardian of %s: %w", path, err)
 	}
@@ -108,11 +122,17 @@ func (l *leash) started(path string, order []byte) error {
 		return &os.PathError{Op: "exec", Path: path, Err: syscall.Errno(n)}
 	}
 	if why, no := strings.CutPrefix(line, guardian.Unconfined); no {
+		if l.isolated {
+			return unavailable(strings.TrimSpace(why))
+		}
 		return &ConfinementError{Reason: strings.TrimSpace(why)}
 	}
 	l.plugin, err = strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, guardian.Started)))
 	if err != nil {
 		return fmt.Errorf("guardian of %s: it said %q", path, line)
+	}
+	if l.isolated {
+		l.plugin = who
 	}
 	return nil
 }
@@ -122,11 +142,25 @@ func (l *leash) cleared() bool {
 	defer func() { _ = l.control.Close() }()
 	_ = l.control.SetReadDeadline(time.Now().Add(time.Second))
 	rest, _ := io.ReadAll(io.LimitReader(l.lines, 64))
-	return strings.TrimSpace(string(rest)) == guardian.Clear
+	how, said := strings.CutPrefix(string(rest), guardian.Clear)
+	n, err := strconv.Atoi(strings.TrimSpace(how))
+	if !said || err != nil {
+		return false
+	}
+	l.signal = syscall.Signal(n)
+	return true
 }
 
 // pid is the plugin's.
 func (p *Process) pid() int { return p.leash.plugin }
+
+// ended is how a guardian in namespaces says that its plugin was ended by a signal.
+func (p *Process) ended() string {
+	if p.leash.isolated && p.leash.signal > 0 {
+		return "signal: " + p.leash.signal.String()
+	}
+	return ""
+}
 
 // kill makes the guardian end everything. One that does not, since somebody has
 // stopped it, is continued, and then ended itself. p.mu is held, and it was not

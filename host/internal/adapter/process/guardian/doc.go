@@ -29,6 +29,8 @@ const (
 	Refused = "refused "
 	// Unconfined is followed by why the plugin could not be confined.
 	Unconfined = "unconfined "
-	// Clear says that nothing of the plugin is left.
-	Clear = "clear"
+	// Clear says that nothing of the plugin is left. The signal follows that has
+	// ended it, or 0: the first process of a pid namespace cannot end by a signal as
+	// the plugin did.
+	Clear = "clear "
 )

@@ -58,14 +58,19 @@ func guard(path string, argv []string) {
 		fmt.Fprintln(os.Stderr, "toolwharf: what confines the plugin:", err)
 		os.Exit(exitConfined)
 	}
+	if policy != nil && policy.Strict {
+		if err := policy.Isolate(); err != nil {
+			unconfined(err)
+		}
+	}
 	pid := start(path, argv, policy)
-	tell(fmt.Sprintf("%s%d", Started, pid))
+	started(pid, policy != nil && policy.Strict)
 	// The pipes are the plugin's: the host is to see their end.
 	_ = unix.Dup3(0, 1, 0)
 	_ = unix.Dup3(0, 2, 0)
 	status := watch(pid, ended, others)
 	finish(ended)
-	tell(Clear)
+	tell(fmt.Sprintf("%s%d", Clear, signalled(status)))
 	end(status)
 }
 
@@ -96,9 +101,7 @@ func start(path string, argv []string, policy *sandbox.Policy) (pid int) {
 		runtime.LockOSThread()
 		if policy != nil {
 			if err := policy.Enter(); err != nil {
-				fmt.Fprintln(os.Stderr, "toolwharf:", err)
-				tell(Unconfined + err.Error())
-				os.Exit(exitConfined)
+				unconfined(err)
 			}
 		}
 		pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{ //nolint:gosec // what the host says is what it is for
@@ -115,6 +118,33 @@ func start(path string, argv []string, policy *sandbox.Policy) (pid int) {
 		select {}
 	}()
 	return <-started
+}
+
+// unconfined says that the plugin is not started, and why.
+func unconfined(err error) {
+	fmt.Fprintln(os.Stderr, "toolwharf:", err)
+	tell(Unconfined + err.Error())
+	os.Exit(exitConfined)
+}
+
+// started tells the plugin's id: to a host in another pid namespace as the kernel tells
+// it, which knows what it is there.
+func started(pid int, elsewhere bool) {
+	line := fmt.Sprintf("%s%d", Started, pid)
+	if !elsewhere {
+		tell(line)
+		return
+	}
+	who := unix.UnixCredentials(&unix.Ucred{Pid: int32(pid), Uid: uint32(os.Getuid()), Gid: uint32(os.Getgid())}) //nolint:gosec // ids
+	_ = unix.Sendmsg(control, []byte(line+"\n"), who, nil, 0)
+}
+
+// signalled is the signal that ended the plugin; 0: none did.
+func signalled(status unix.WaitStatus) int {
+	if status.Signaled() {
+		return int(status.Signal())
+	}
+	return 0
 }
 
 func tell(line string) { _, _ = unix.Write(control, []byte(line+"\n")) }

@@ -156,7 +156,11 @@ func (l *list) add(access sandbox.Access, paths ...string) {
 		if err != nil || real == "/" {
 			continue
 		}
-		if r := (sandbox.Rule{Path: real, Access: access}); !l.seen[r] {
+		r := sandbox.Rule{Path: real, Access: access}
+		if real != path {
+			r.Named = path
+		}
+		if !l.seen[r] {
 			l.seen[r] = true
 			l.rules = append(l.rules, r)
 		}

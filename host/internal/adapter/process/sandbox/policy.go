@@ -24,6 +24,9 @@ const (
 type Rule struct {
 	Path   string `json:"path"`
 	Access Access `json:"access"`
+	// Named is another name of Path, by symbolic links that the process has to
+	// find too; "": there is none.
+	Named string `json:"named,omitempty"`
 }
 
 // Policy is everything that a process may do.
@@ -42,6 +45,16 @@ type Policy struct {
 	// Names: it may resolve names. That takes UDP, which Landlock cannot hold
 	// to a port.
 	Names bool `json:"names,omitempty"`
+	// Strict demands namespaces, see [Policy.Isolate]. Then there is no network.
+	Strict bool `json:"strict,omitempty"`
+	// HostUser and HostGroup are who the host is, which the guardian is too.
+	HostUser  int `json:"host_user,omitempty"`
+	HostGroup int `json:"host_group,omitempty"`
+	// Hidden are directories that the process is not to see where the rules lead
+	// past them.
+	Hidden []string `json:"hidden,omitempty"`
+	// Connects lets it connect to unix sockets.
+	Connects bool `json:"connects,omitempty"`
 }
 
 // Versions of Landlock that brought something.
@@ -66,6 +79,9 @@ func For(s Support, rules []Rule) *Policy {
 // String is what confines a process under the policy.
 func (p *Policy) String() string {
 	var parts []string
+	if p.Strict {
+		parts = append(parts, "strict: own user, mount, pid, network, ipc and uts namespaces")
+	}
 	if p.Landlock > 0 {
 		parts = append(parts, fmt.Sprintf("landlock %d", p.Landlock))
 	}

@@ -115,7 +115,9 @@ func (p *Policy) filter() ([]unix.SockFilter, error) {
 	conditional := p.sockets()
 	conditional = append(conditional, when("clone", condition(0, seccomp.BitsSet, namespaces)))
 	if len(p.Ports) == 0 {
-		names = append(names, "connect")
+		if !p.Connects {
+			names = append(names, "connect")
+		}
 		conditional = append(conditional, when("sendto", condition(4, seccomp.NotEqual, 0)))
 	}
 	policy := seccomp.Policy{DefaultAction: seccomp.ActionAllow, Syscalls: []seccomp.SyscallGroup{
