@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
-	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -19,7 +18,7 @@ const formTime = 10 * time.Minute
 // ask asks somebody to decide: the client's user by a form, or an operator. The
 // call gets the ids by which it comes back, so that the approval is of this
 // call and of no other.
-func (x *Executor) ask(ctx context.Context, c *tool.Case, row *ledger.Row) (tool.Outcome, *tool.Error) {
+func (x *Executor) ask(ctx context.Context, c *tool.Case, row *tally) (tool.Outcome, *tool.Error) {
 	form := x.Asking.Form && canAnswer(c.Client, "elicitation/create", "form")
 	if !form && !x.Asking.Deferred || x.Approvals == nil {
 		return nil, tool.Errorf(tool.ApprovalDenied, "approval_required",
@@ -27,11 +26,7 @@ func (x *Executor) ask(ctx context.Context, c *tool.Case, row *ledger.Row) (tool
 			c.Spec.Name, c.Spec.Effects.Effective())
 	}
 	p := &tool.Pending{Run: c.Run, Call: tool.NewID(tool.PrefixCall)}
-	if p.Run == "" {
-		p.Run = tool.NewID(tool.PrefixRun)
-	}
 	c.ID = tool.ScopedID(tool.PrefixCall, c.Principal, p.Call)
-	c.RunID = tool.ScopedID(tool.PrefixRun, c.Principal, p.Run)
 	r := approval.Record{
 		ID: tool.NewID(tool.PrefixApproval), Mode: approval.Deferred,
 		Principal: c.Principal.String(), Run: c.RunID, Call: c.ID,

@@ -8,19 +8,31 @@ import (
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
+	"github.com/toolwharf/toolwharf/host/internal/limit"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
+// tally is a row in the making, and what its call has taken from its run.
+type tally struct {
+	ledger.Row
+
+	// limits are those that it was begun under, nil before that, charged what they
+	// have charged, and said what its adapter says that it has cost beyond that.
+	limits  *limit.Policy
+	charged []limit.Charge
+	said    string
+}
+
 // row is what the ledger will say of a case, as far as it is known before the
 // gates.
-func (x *Executor) row(c *tool.Case) ledger.Row {
-	return ledger.Row{
+func (x *Executor) row(c *tool.Case) tally {
+	return tally{Row: ledger.Row{
 		Host: x.Host, Started: c.Started, Call: c.ID, Run: c.RunID,
 		Principal: c.Principal.String(), Op: c.Op,
 		Tool: c.Spec.Name, Adapter: c.Spec.Adapter, Effects: c.Spec.Effects.Effective(),
 		Spec:   c.Spec.Digest,
 		Client: c.Client.Name, Protocol: c.Client.Protocol,
-	}
+	}}
 }
 
 // keyed is the digest of arguments as the ledger shows it; zero for none.
@@ -33,20 +45,21 @@ func (x *Executor) keyed(j tool.JSON) tool.Digest {
 
 // end records how the call ended, redacted, and returns the error as the caller
 // is told it. It goes on when the caller has gone: a call that ran is recorded.
-func (x *Executor) end(ctx context.Context, c *tool.Case, row ledger.Row, out tool.Outcome, err *tool.Error) *tool.Error {
+func (x *Executor) end(ctx context.Context, c *tool.Case, row tally, out tool.Outcome, err *tool.Error) *tool.Error {
 	row.Ended, row.Args = time.Now(), x.keyed(c.Args)
 	if x.Redactor != nil && err != nil {
 		err = x.Redactor.Error(row.Adapter, err)
 	}
-	describe(&row, out, err)
+	describe(&row.Row, out, err)
+	more := row.settle(c, err)
 	if x.Redactor != nil {
 		row.Detail = x.Redactor.Text(row.Adapter, row.Detail)
 		if c.Op == tool.OpResource { // also of a subscription: a URI is the caller's word
 			row.Tool = x.Redactor.Text(row.Adapter, row.Tool)
 		}
 	}
-	behind := row.Outcome != ledger.Pending && row.Approval == "" && (row.Attempt == 0 || row.Effects == tool.ReadOnly)
-	failure := x.Journal.End(context.WithoutCancel(ctx), Record{Row: row, Behind: behind})
+	behind := row.Outcome != ledger.Pending && row.Approval == "" && (row.Attempt == 0 || row.Effects == tool.ReadOnly) && len(more) == 0
+	failure := x.Journal.End(context.WithoutCancel(ctx), Record{Row: row.Row, Behind: behind, Settle: more})
 	x.reached(Ended)
 	if failure != nil {
 		x.Log.Error("call not recorded in the ledger", "call", c.ID, "tool", row.Tool, "outcome", row.Outcome, "error", failure)
@@ -64,6 +77,16 @@ func (x *Executor) end(ctx context.Context, c *tool.Case, row ledger.Row, out to
 			"outcome", row.Outcome, "kind", err.Kind, "code", err.Code, "gate", row.Gate, "error", err)
 	}
 	return err
+}
+
+// settle says what the call has cost, and what is to be charged beside what it was
+// begun with.
+func (t *tally) settle(c *tool.Case, err *tool.Error) (more []limit.Charge) {
+	if t.limits == nil {
+		return nil
+	}
+	more, t.Cost = t.limits.Settle(c, t.charged, err == nil || err.Sent, t.said)
+	return more
 }
 
 // describe fills in the outcome.
@@ -87,7 +110,6 @@ func describe(row *ledger.Row, out tool.Outcome, err *tool.Error) {
 		for _, block := range o.Content {
 			row.ResultBytes += int64(size(block))
 		}
-		row.Cost = o.Cost
 	case *tool.Pending:
 		row.Outcome, row.Kind = ledger.Pending, tool.ApprovalPending
 	default:

@@ -6,8 +6,8 @@
 //
 // The order, here and nowhere else (pass):
 //
-//	find -> before hooks -> prior -> gates (validate, rules, approval) -> slot -> BEGIN -> adapter ->
-//	after hooks -> filters (output check, cap, redact) -> END
+//	find -> admission -> before hooks -> prior -> gates (validate, rules, approval) -> limits (peek) ->
+//	slot -> rates -> BEGIN -> adapter -> after hooks -> filters (output check, cap, redact) -> END
 //
 // prior is what an earlier round of the same call has left: an approval that
 // was asked for, or the state of an adapter's own question.
@@ -24,7 +24,6 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/kept"
-	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/limit"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -87,8 +86,10 @@ type Config struct {
 	Registry *registry.Registry
 	// Gates come after the validation of arguments, Hooks before it, each in
 	// this order, until SetPolicy says otherwise.
-	Gates   []Gate
-	Hooks   []Hook
+	Gates []Gate
+	Hooks []Hook
+	// Limits hold until SetPolicy says otherwise; nil: there are none.
+	Limits  *limit.Policy
 	Journal Journal
 	// Approvals and Sealer are needed if Asking says that somebody is asked,
 	// or if adapters may ask; both may be nil otherwise.
@@ -140,9 +141,10 @@ type Executor struct {
 // Policy is what may change while calls run. It is immutable: a call keeps to
 // its end the one that it has begun with.
 type Policy struct {
-	// Gates and Hooks are those of Config.
-	Gates []Gate
-	Hooks []Hook
+	// Gates, Hooks and Limits are those of Config.
+	Gates  []Gate
+	Hooks  []Hook
+	Limits *limit.Policy
 	// Visible reports whether a principal may know of what is offered; nil:
 	// everybody may of all. A call of something that is hidden is answered like
 	// that of something that is not there, and recorded as refused.
@@ -160,13 +162,19 @@ func (p *Policy) Sees(who tool.Principal, s *tool.Spec) bool {
 // New returns an executor.
 func New(c Config) *Executor {
 	x := &Executor{Config: c}
-	x.SetPolicy(&Policy{Gates: c.Gates, Hooks: c.Hooks})
+	x.SetPolicy(&Policy{Gates: c.Gates, Hooks: c.Hooks, Limits: c.Limits})
 	return x
 }
 
 // SetPolicy puts another policy in the place of the one before, from the next
 // call on.
-func (x *Executor) SetPolicy(p *Policy) { x.policy.Store(p) }
+func (x *Executor) SetPolicy(p *Policy) {
+	held := *p
+	if held.Limits == nil {
+		held.Limits = &limit.Policy{}
+	}
+	x.policy.Store(&held)
+}
 
 // Policy returns the policy of the next call.
 func (x *Executor) Policy() *Policy { return x.policy.Load() }
@@ -213,9 +221,12 @@ func (x *Executor) pass(ctx context.Context, call *tool.Call) (tool.Outcome, err
 		return nil, &UnknownError{call.Op, call.Name}
 	}
 	defer release()
-	c := newCase(call, entry.Offer)
-	row := x.row(c)
 	policy := x.Policy()
+	c := newCase(call, entry.Offer, policy)
+	row := x.row(c)
+	if err := policy.Limits.Admit(c); err != nil {
+		return nil, x.turnedAway(ctx, c, !policy.Sees(c.Principal, c.Spec), row, err)
+	}
 	if !policy.Sees(c.Principal, c.Spec) {
 		return nil, x.unknown(ctx, c, row)
 	}
@@ -238,13 +249,28 @@ func (x *Executor) Reject(ctx context.Context, call *tool.Call, err *tool.Error)
 		return &UnknownError{call.Op, call.Name}
 	}
 	defer release()
-	c := newCase(call, entry.Offer)
+	policy := x.Policy()
+	c := newCase(call, entry.Offer, policy)
 	row := x.row(c)
-	if !x.Policy().Sees(c.Principal, c.Spec) {
+	if err := policy.Limits.Admit(c); err != nil {
+		return x.turnedAway(ctx, c, !policy.Sees(c.Principal, c.Spec), row, err)
+	}
+	if !policy.Sees(c.Principal, c.Spec) {
 		return x.unknown(ctx, c, row)
 	}
 	row.Gate = gateDoor
 	return x.end(ctx, c, row, nil, err)
+}
+
+// turnedAway records a call that is not looked at. What is hidden from the caller
+// looks as if it were not there.
+func (x *Executor) turnedAway(ctx context.Context, c *tool.Case, hidden bool, row tally, err *tool.Error) error {
+	row.Gate = gateAdmission
+	err = x.end(ctx, c, row, nil, err)
+	if hidden {
+		return &UnknownError{c.Op, c.Name}
+	}
+	return err
 }
 
 // acquire finds what a call is about and holds its runner.
@@ -269,22 +295,30 @@ func (x *Executor) acquire(call *tool.Call) (e registry.Entry, release func(), o
 
 // unknown records a call of something hidden, and says that there is no such
 // thing. What the gates would say of the arguments is not for this caller.
-func (x *Executor) unknown(ctx context.Context, c *tool.Case, row ledger.Row) error {
+func (x *Executor) unknown(ctx context.Context, c *tool.Case, row tally) error {
 	row.Gate = gateFind
 	_ = x.end(ctx, c, row, nil, tool.Errorf(tool.Denied, "hidden", "%s is hidden from %s by the rules", c.Spec.Name, c.Principal))
 	return &UnknownError{c.Op, c.Name}
 }
 
-func newCase(call *tool.Call, offer *registry.Offer) *tool.Case {
+// newCase is a call as it arrives. One that names no run belongs to the current one
+// of its principal.
+func newCase(call *tool.Call, offer *registry.Offer, p *Policy) *tool.Case {
+	now := time.Now()
+	if call.Run == "" {
+		named := *call
+		named.Run = p.Limits.RunKey(call.Principal, now)
+		call = &named
+	}
 	return &tool.Case{
-		Call: call, Spec: &offer.Spec, Args: call.Args, Started: time.Now(), Origin: offer.Origin,
+		Call: call, Spec: &offer.Spec, Args: call.Args, Started: now, Origin: offer.Origin,
 		ID:    tool.NewID(tool.PrefixCall),
 		RunID: tool.ScopedID(tool.PrefixRun, call.Principal, call.Run),
 	}
 }
 
 // guarded is through, after whose panics the call is recorded all the same.
-func (x *Executor) guarded(ctx context.Context, c *tool.Case, p *Policy, entry registry.Entry, row *ledger.Row) (out tool.Outcome, failed *tool.Error) {
+func (x *Executor) guarded(ctx context.Context, c *tool.Case, p *Policy, entry registry.Entry, row *tally) (out tool.Outcome, failed *tool.Error) {
 	defer func() {
 		cause := recover()
 		if cause == nil {
@@ -301,7 +335,7 @@ func (x *Executor) guarded(ctx context.Context, c *tool.Case, p *Policy, entry r
 }
 
 // through is the way from what came before to the last filter.
-func (x *Executor) through(ctx context.Context, c *tool.Case, p *Policy, entry registry.Entry, row *ledger.Row) (tool.Outcome, *tool.Error) {
+func (x *Executor) through(ctx context.Context, c *tool.Case, p *Policy, entry registry.Entry, row *tally) (tool.Outcome, *tool.Error) {
 	prior, err := x.arrive(ctx, c, p, entry, row)
 	if err != nil {
 		return nil, err
@@ -324,27 +358,13 @@ func (x *Executor) through(ctx context.Context, c *tool.Case, p *Policy, entry r
 		row.Gate = gate
 		return nil, v.Err
 	}
-	free, err := x.slots.Acquire(ctx, c.Spec.Adapter, entry.Limits.MaxInFlight)
+	if v := ask(ctx, p.Limits, c); v.Decision != tool.Pass {
+		row.Gate = p.Limits.Name()
+		return nil, v.Err
+	}
+	out, err := x.dispatch(ctx, c, p, prior, entry, row)
 	if err != nil {
-		row.Gate = gateSlot
 		return nil, err
-	}
-	defer free()
-	if ctx.Err() != nil {
-		row.Gate = gateSlot
-		return nil, tool.Interrupted(ctx, "waiting to be sent")
-	}
-	x.reached(Judged)
-	if err := x.begin(ctx, c, prior, *row); err != nil {
-		row.Gate = gateBegin
-		return nil, err
-	}
-	x.reached(Begun)
-	row.Attempt = 1
-	out, err := x.send(ctx, c, prior, entry)
-	x.reached(Sent)
-	if err != nil {
-		return nil, settle(c, err)
 	}
 	switch o := out.(type) {
 	case *tool.Result:
@@ -358,9 +378,45 @@ func (x *Executor) through(ctx context.Context, c *tool.Case, p *Policy, entry r
 	return out, nil
 }
 
+// dispatch sends the call to its adapter: once there is a slot, the rates let it go,
+// and it has begun.
+func (x *Executor) dispatch(
+	ctx context.Context, c *tool.Case, p *Policy, prior *prior, entry registry.Entry, row *tally,
+) (tool.Outcome, *tool.Error) {
+	free, err := x.slots.Acquire(ctx, c.Spec.Adapter, c.Principal.String(), entry.Limits.MaxInFlight)
+	if err != nil {
+		row.Gate = gateSlot
+		return nil, err
+	}
+	defer free()
+	if ctx.Err() != nil {
+		row.Gate = gateSlot
+		return nil, tool.Interrupted(ctx, "waiting to be sent")
+	}
+	x.reached(Judged)
+	if err := p.Limits.Take(c); err != nil {
+		row.Gate = p.Limits.Name()
+		return nil, err
+	}
+	if err := x.begin(ctx, c, p, prior, row); err != nil {
+		return nil, err
+	}
+	x.reached(Begun)
+	row.Attempt, row.limits = 1, p.Limits
+	out, err := x.send(ctx, c, prior, entry)
+	x.reached(Sent)
+	if err != nil {
+		return nil, settle(c, err)
+	}
+	if r, ok := out.(*tool.Result); ok {
+		row.said = r.Cost
+	}
+	return out, nil
+}
+
 // arrive makes the case what is to be judged: as the hooks have edited it, and as
 // an earlier round has left it.
-func (x *Executor) arrive(ctx context.Context, c *tool.Case, p *Policy, entry registry.Entry, row *ledger.Row) (*prior, *tool.Error) {
+func (x *Executor) arrive(ctx context.Context, c *tool.Case, p *Policy, entry registry.Entry, row *tally) (*prior, *tool.Error) {
 	if gate, err := x.before(ctx, c, p, nil); err != nil {
 		row.Gate = gate
 		return nil, err
@@ -390,17 +446,27 @@ func (x *Executor) arrive(ctx context.Context, c *tool.Case, p *Policy, entry re
 }
 
 // begin writes the intent, and spends what the call came back with.
-func (x *Executor) begin(ctx context.Context, c *tool.Case, prior *prior, row ledger.Row) *tool.Error {
-	in := Intent{Row: row, Durable: c.Spec.Effects.Effective() != tool.ReadOnly || c.Approval != ""}
+func (x *Executor) begin(ctx context.Context, c *tool.Case, p *Policy, prior *prior, row *tally) *tool.Error {
+	in := Intent{
+		Row: row.Row, Durable: c.Spec.Effects.Effective() != tool.ReadOnly || c.Approval != "",
+		Charges: p.Limits.Charges(c),
+	}
 	if in.Durable {
 		in.Args = x.keyed(c.Args)
 	}
 	prior.spend(&in)
 	err := x.Journal.Begin(ctx, in)
-	var status *approval.StatusError
-	switch {
-	case err == nil:
+	if err == nil {
+		row.charged = in.Charges
 		return nil
+	}
+	row.Gate = gateBegin
+	var status *approval.StatusError
+	var spent *limit.SpentError
+	switch {
+	case errors.As(err, &spent):
+		row.Gate = p.Limits.Name()
+		return p.Limits.Spent(c, spent)
 	case errors.As(err, &status):
 		return notApproved(c, status.Status, status.Running, "")
 	case errors.Is(err, ErrRoundSpent):

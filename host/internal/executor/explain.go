@@ -40,9 +40,9 @@ func (x *Executor) Explain(ctx context.Context, call *tool.Call) (*Explanation, 
 		return nil, &UnknownError{call.Op, call.Name}
 	}
 	defer release()
-	c := newCase(call, entry.Offer)
+	policy := x.Policy()
+	c := newCase(call, entry.Offer, policy)
 	e := &Explanation{Tool: c.Spec.Name, Adapter: c.Spec.Adapter, Effects: c.Spec.Effects.Effective(), Steps: []Step{}}
-	policy := x.policy.Load()
 	gate, failed := x.before(ctx, c, policy, func(gate string, v tool.Verdict) {
 		e.Steps = append(e.Steps, Step{gate, v.Decision, v.Reason})
 	})
@@ -56,6 +56,10 @@ func (x *Executor) Explain(ctx context.Context, call *tool.Call) (*Explanation, 
 	gate, v := x.judge(ctx, c, policy, entry.Offer, func(gate string, v tool.Verdict) {
 		e.Steps = append(e.Steps, Step{gate, v.Decision, v.Reason})
 	})
+	if v.Decision == tool.Pass {
+		gate, v = policy.Limits.Name(), ask(ctx, policy.Limits, c)
+		e.Steps = append(e.Steps, Step{gate, v.Decision, v.Reason})
+	}
 	e.Verdict = v.Decision
 	if v.Decision == tool.Ask {
 		e.Gate, e.Kind, e.Text = gate, tool.ApprovalPending, v.Reason

@@ -231,7 +231,7 @@ func endingOf(r ledger.Row) ending {
 func (f *fixture) slotFree() bool {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	release, err := f.slots.Acquire(ctx, "orders", 1)
+	release, err := f.slots.Acquire(ctx, "orders", "nobody", 1)
 	if err != nil {
 		return false
 	}

@@ -14,13 +14,14 @@ import (
 
 // Names of the places, beside the configured gates, where a call can end.
 const (
-	gateFind     = "find"
-	gateCapable  = "capable"
-	gateDoor     = "door"
-	gatePrior    = "prior"
-	gateValidate = "validate"
-	gateSlot     = "slot"
-	gateBegin    = "begin"
+	gateFind      = "find"
+	gateAdmission = "admission"
+	gateCapable   = "capable"
+	gateDoor      = "door"
+	gatePrior     = "prior"
+	gateValidate  = "validate"
+	gateSlot      = "slot"
+	gateBegin     = "begin"
 )
 
 // judge asks the gates in turn, applying edits to the case, until one of them

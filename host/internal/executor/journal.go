@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
+	"github.com/toolwharf/toolwharf/host/internal/limit"
 )
 
 // Journal is the one durable port of a call. Each method is one transaction,
@@ -42,6 +43,11 @@ type Intent struct {
 	// was written, if it was before. It is remembered until RoundUntil.
 	Round      string
 	RoundUntil time.Time
+	// Charges are taken from what the run, Row.Run, may use, in the same
+	// transaction: all fit, or Begin returns a *limit.SpentError and nothing was
+	// written. They outlive a crash of the process also where the intent is not
+	// Durable.
+	Charges []limit.Charge
 }
 
 // ErrRoundSpent is a sealed state that was brought back before.
@@ -78,6 +84,9 @@ type Record struct {
 	ledger.Row
 	// Behind: the row may be written up to 100 ms after End has returned.
 	Behind bool
+	// Settle are charges of the run, whatever it has used, in the same transaction
+	// as the row: what the call has cost beyond its charges, or what is given back.
+	Settle []limit.Charge
 	// Once, if not empty, names the row: End of a row whose name was written
 	// before does nothing and returns nil. A spool names its rows, so that one
 	// that is given again after a crash is not there twice.

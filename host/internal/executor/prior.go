@@ -10,7 +10,6 @@ import (
 	"fmt"
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
-	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -149,7 +148,7 @@ func stale(c *tool.Case) *tool.Error {
 }
 
 // identify says in a row which call it is, by its approval too.
-func (x *Executor) identify(row *ledger.Row, c *tool.Case, p *prior) {
+func (x *Executor) identify(row *tally, c *tool.Case, p *prior) {
 	row.Call, row.Run = c.ID, c.RunID
 	if p == nil || p.record == nil {
 		return

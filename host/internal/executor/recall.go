@@ -58,10 +58,14 @@ func (x *Executor) recall(ctx context.Context, call *tool.Call, id string) (tool
 		return nil, none
 	}
 	offer := recalled(call.PublicName(), &found)
-	c := newCase(call, offer)
-	row := x.row(c)
 	policy := x.Policy()
-	if found.Owner != call.Principal.String() || !policy.Sees(call.Principal, &found.Spec) || !policy.Sees(call.Principal, &offer.Spec) {
+	c := newCase(call, offer, policy)
+	row := x.row(c)
+	hidden := found.Owner != call.Principal.String() || !policy.Sees(call.Principal, &found.Spec) || !policy.Sees(call.Principal, &offer.Spec)
+	if err := policy.Limits.Admit(c); err != nil {
+		return nil, x.turnedAway(ctx, c, hidden, row, err)
+	}
+	if hidden {
 		return nil, x.unknown(ctx, c, row)
 	}
 	gate, v := x.judge(ctx, c, policy, offer, nil)

@@ -105,6 +105,7 @@ func (x *Executor) byState(ctx context.Context, c *tool.Case) (*prior, *tool.Err
 		return x.byForm(ctx, c, r)
 	}
 	p := &prior{record: r, round: &s}
+	c.Sent = true
 	if s.Spec != c.Spec.Digest || s.Origin != c.Origin {
 		return p, stale(c)
 	}

@@ -19,10 +19,13 @@ func (x *Executor) Subscribe(ctx context.Context, call *tool.Call) error {
 		return &UnknownError{call.Op, call.Name}
 	}
 	defer release()
-	c := newCase(call, entry.Offer)
+	policy := x.Policy()
+	c := newCase(call, entry.Offer, policy)
 	row := x.row(c)
 	row.Op = ledger.OpSubscription
-	policy := x.Policy()
+	if err := policy.Limits.Admit(c); err != nil {
+		return x.turnedAway(ctx, c, !policy.Sees(c.Principal, c.Spec), row, err)
+	}
 	if !policy.Sees(c.Principal, c.Spec) {
 		return x.unknown(ctx, c, row)
 	}

@@ -22,16 +22,21 @@ type claim struct {
 	over    bool
 	release func()
 	err     *tool.Error
+	who     string // of the model
 }
 
 func (c *claim) holds() bool { return c.over && c.err == nil }
 
-// acquire begins an Acquire and returns once it has ended or waits.
+// acquire begins an Acquire of one principal and returns once it has ended or waits.
 func acquire(ctx context.Context, s *Slots, adapter string, max int) *claim {
+	return acquireFor(ctx, s, adapter, "ann", max)
+}
+
+func acquireFor(ctx context.Context, s *Slots, adapter, who string, max int) *claim {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &claim{cancel: cancel}
+	c := &claim{cancel: cancel, who: who}
 	go func() {
-		c.release, c.err = s.Acquire(ctx, adapter, max)
+		c.release, c.err = s.Acquire(ctx, adapter, who, max)
 		c.over = true
 	}()
 	synctest.Wait()
@@ -69,7 +74,7 @@ func TestNoMoreThanMaxSlotsAreHeldAndTheRestGetTheirTurnInOrder(t *testing.T) {
 func TestMaxZeroIsNoBound(t *testing.T) {
 	var s Slots
 	for range 1000 {
-		if _, err := s.Acquire(t.Context(), "orders", 0); err != nil {
+		if _, err := s.Acquire(t.Context(), "orders", "ann", 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -150,17 +155,73 @@ func TestATurnThatComesToOneWhoLeavesGoesToTheNext(t *testing.T) {
 		holder := acquire(t.Context(), &s, "orders", 1)
 		// The one who leaves, as Acquire has it between the two: its turn has
 		// come, and ctx has ended.
-		turn := make(chan struct{})
-		s.adapters["orders"].waiting = append(s.adapters["orders"].waiting, turn)
+		mine := &turn{done: make(chan struct{})}
+		s.adapters["orders"].enqueue("ann", mine)
 		next := acquire(t.Context(), &s, "orders", 1)
 		holder.release()
-		<-turn
-		s.leave("orders", turn)
+		<-mine.done
+		s.leave("orders", "ann", mine)
 		synctest.Wait()
 		if !next.holds() {
 			t.Fatal("the slot was lost")
 		}
 		next.release()
+		expectIdle(t, &s)
+	})
+}
+
+func TestPrincipalsGetTheirTurnsOneAfterTheOtherHoweverManyCallsOneSends(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Slots
+		holder := acquireFor(t.Context(), &s, "orders", "eve", 1)
+		var claims []*claim
+		for _, who := range []string{"eve", "eve", "ann", "bob"} {
+			claims = append(claims, acquireFor(t.Context(), &s, "orders", who, 1))
+		}
+		holder.release()
+		synctest.Wait()
+		for _, i := range []int{0, 2, 3, 1} { // eve, ann, bob, eve
+			if !claims[i].holds() {
+				t.Fatalf("it is the turn of claim %d, and it does not hold", i)
+			}
+			claims[i].release()
+			synctest.Wait()
+		}
+		expectIdle(t, &s)
+	})
+}
+
+func TestAFullQueueIsNobodysAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Slots
+		holder := acquireFor(t.Context(), &s, "orders", "eve", 1)
+		var eves []*claim
+		for range queueFactor {
+			eves = append(eves, acquireFor(t.Context(), &s, "orders", "eve", 1))
+		}
+		if c := acquireFor(t.Context(), &s, "orders", "eve", 1); c.err == nil {
+			t.Fatal("eve pushed herself out")
+		}
+		first, second := acquireFor(t.Context(), &s, "orders", "ann", 1), acquireFor(t.Context(), &s, "orders", "ann", 1)
+		synctest.Wait()
+		for i, c := range eves {
+			if pushed := c.over && c.err != nil && c.err.Code == "adapter_busy"; pushed != (i >= 2) {
+				t.Errorf("eve's call %d was pushed out: %v (%v)", i, pushed, c.err)
+			}
+		}
+		if first.over || second.over {
+			t.Fatal("ann does not wait for her turn")
+		}
+		if c := acquireFor(t.Context(), &s, "orders", "ann", 1); c.err == nil {
+			t.Error("ann took more than eve has")
+		}
+		for _, c := range []*claim{holder, eves[0], first, eves[1], second} {
+			if !c.holds() {
+				t.Fatal("the turns are not in order")
+			}
+			c.release()
+			synctest.Wait()
+		}
 		expectIdle(t, &s)
 	})
 }
@@ -245,7 +306,7 @@ func TestNoSlotIsLostWhenContextsEndAllTheTime(t *testing.T) {
 			for range calls {
 				ctx, cancel := context.WithCancel(t.Context())
 				go cancel()
-				release, err := s.Acquire(ctx, "orders", max)
+				release, err := s.Acquire(ctx, "orders", "ann", max)
 				if err != nil {
 					continue
 				}

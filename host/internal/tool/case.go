@@ -27,6 +27,8 @@ type Case struct {
 	// Approval is the approval that was granted for exactly this call, empty
 	// if none was; ApprovedBy who granted it.
 	Approval, ApprovedBy string
+	// Sent: an earlier round of the call has left the host, and was counted.
+	Sent bool
 }
 
 // Decision is what a gate says.

@@ -141,7 +141,7 @@ func gone(err error) error {
 }
 
 func (j *Journal) give(ctx context.Context, l line) error {
-	if err := j.inner.End(ctx, executor.Record{Row: l.Row, Once: l.ID}); err != nil {
+	if err := j.inner.End(ctx, executor.Record{Row: l.Row, Once: l.ID, Settle: l.Settle}); err != nil {
 		return fmt.Errorf("row of %s: %w", l.Row.Call, err)
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
+	"github.com/toolwharf/toolwharf/host/internal/limit"
 	"github.com/toolwharf/toolwharf/host/internal/store"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
@@ -162,12 +163,13 @@ func (j *Journal) Spill(row ledger.Row, why error) {
 // line is a row in the spool. The row is under the names of its fields, so that
 // none can be forgotten; testdata has a line that has to be read for ever.
 type line struct {
-	ID  string     `json:"id"`
-	Row ledger.Row `json:"row"`
+	ID     string         `json:"id"`
+	Row    ledger.Row     `json:"row"`
+	Settle []limit.Charge `json:"settle,omitempty"`
 }
 
 func newLine(rec executor.Record) line {
-	l := line{ID: rec.Once, Row: rec.Row}
+	l := line{ID: rec.Once, Row: rec.Row, Settle: rec.Settle}
 	if l.ID == "" {
 		l.ID = tool.NewID("spl_")
 	}

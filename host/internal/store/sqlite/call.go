@@ -11,6 +11,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
+	"github.com/toolwharf/toolwharf/host/internal/limit"
 	"github.com/toolwharf/toolwharf/host/internal/store"
 )
 
@@ -19,6 +20,7 @@ type spend struct {
 	approval string
 	round    string
 	until    int64 // how long to remember the round; 0: for ever
+	charges  []limit.Charge
 	// intent: one is written.
 	intent bool
 }
@@ -31,7 +33,7 @@ func (w *writer) beginCall(e *entry) error {
 		}
 		e.row.Host = w.host
 	}
-	if e.spend.approval == "" && e.spend.round == "" {
+	if e.spend.approval == "" && e.spend.round == "" && len(e.spend.charges) == 0 {
 		return w.insertIntent(&e.row)
 	}
 	if err := w.spendable(e); err != nil {
@@ -69,6 +71,12 @@ func (w *writer) spendAll(e *entry) error {
 			return err
 		}
 		w.at("intent written")
+	}
+	for _, c := range e.spend.charges {
+		if err := w.charge(e.row.Run, c); err != nil {
+			return err
+		}
+		w.at("charged")
 	}
 	if e.spend.round != "" {
 		err := w.exec("INSERT INTO rounds (round, until) VALUES (?, nullif(?, 0))", func(b *binder) {
@@ -132,7 +140,32 @@ func (w *writer) endCall(e *entry) (own, fatal error) {
 	return nil, nil
 }
 
-// settleCall removes what a row has settled.
+// charge takes from what a run may use, or returns a *limit.SpentError.
+func (w *writer) charge(run string, c limit.Charge) error {
+	var used int64
+	err := w.query("SELECT used FROM counts WHERE run = ? AND what = ?",
+		func(b *binder) {
+			b.text(run)
+			b.text(c.What)
+		},
+		func(s *scanner) { used = s.number() })
+	switch {
+	case err != nil:
+		return err
+	case !c.Fits(used):
+		return &limit.SpentError{Charge: c, Used: used}
+	case c.Add == 0:
+		return nil
+	}
+	return w.exec("INSERT OR REPLACE INTO counts (run, what, used, at) VALUES (?, ?, ?, ?)", func(b *binder) {
+		b.text(run)
+		b.text(c.What)
+		b.number(c.Sum(used))
+		b.number(w.tx.now)
+	})
+}
+
+// settleCall removes what a row has settled, and charges what it settles.
 func (w *writer) settleCall(e *entry) error {
 	if w.tx.begun {
 		b := binder{stmt: w.endIntent}
@@ -149,6 +182,13 @@ func (w *writer) settleCall(e *entry) error {
 		if err := w.exec("DELETE FROM lost WHERE call = ? AND started = ?", identity(&e.row)); err != nil {
 			return err
 		}
+	}
+	for _, c := range e.charged {
+		c.Max = 0
+		if err := w.charge(e.row.Run, c); err != nil {
+			return err
+		}
+		w.at("settled")
 	}
 	if e.once == "" {
 		return nil

@@ -167,6 +167,15 @@ var migrations = [...]string{
 		key       TEXT,
 		signature BLOB
 	);`,
+	// What runs have used of what they may use; see limit.Charge.
+	`CREATE TABLE counts (
+		run  TEXT NOT NULL,
+		what TEXT NOT NULL,
+		used INTEGER NOT NULL,
+		at   INTEGER NOT NULL, -- when that was last changed
+		PRIMARY KEY (run, what)
+	) WITHOUT ROWID;
+	CREATE INDEX counts_at ON counts (at);`,
 }
 
 // keyMigrated stands for the key of a head that is still to be signed.

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
+	"github.com/toolwharf/toolwharf/host/internal/limit"
 	"github.com/toolwharf/toolwharf/host/internal/store"
 )
 
@@ -31,8 +32,9 @@ type request struct {
 	row  ledger.Row
 	// spend is of an intent.
 	spend spend
-	// once is of a record: executor.Record.Once.
-	once string
+	// once and charged are of a record: executor.Record.Once and Settle.
+	once    string
+	charged []limit.Charge
 	// do is of a task. It runs inside the transaction, and again if that has to
 	// be repeated; an error undoes what it did and nothing else.
 	do func(*writer) error
@@ -59,6 +61,10 @@ type entry struct {
 	// when it answers for a row, which must.
 	fate atomic.Uint32
 }
+
+// countsOnly reports a begin that is only charged for. Its intent may be lost in a
+// crash of the machine, and so may what it has counted.
+func (e *entry) countsOnly() bool { return e.kind == intent && !e.spend.intent && e.spend.round == "" }
 
 // Fates of an entry.
 const (
@@ -280,6 +286,12 @@ func (q *queue) weigh(req *request) (int64, error) {
 		len(r.Adapter) + len(r.Effects) + len(r.Outcome) + len(r.Gate) + len(r.Kind) + len(r.Code) +
 		len(r.Detail) + len(r.Ran) + len(r.Cost) + len(r.Client) + len(r.Protocol) +
 		len(r.Approval) + len(r.DecidedBy) + len(req.spend.approval) + len(req.spend.round) + len(req.once)
+	for _, c := range req.spend.charges {
+		n += len(c.What)
+	}
+	for _, c := range req.charged {
+		n += len(c.What)
+	}
 	if n > store.MaxRow {
 		return 0, fmt.Errorf("%w: %d bytes of at most %d", store.ErrTooLarge, n, store.MaxRow)
 	}

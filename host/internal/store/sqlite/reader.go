@@ -164,6 +164,18 @@ func (r *Reader) Intents(ctx context.Context) iter.Seq2[ledger.Row, error] {
 	}
 }
 
+// Used returns what a run has used of what it may use, by limit.Charge.What.
+func (r *Reader) Used(ctx context.Context, run string) (map[string]int64, error) {
+	used := map[string]int64{}
+	err := r.use(ctx, func(conn *sqlite3.Conn) error {
+		return each(conn, "SELECT what, used FROM counts WHERE run = ?", func(b *binder) { b.text(run) }, func(s *scanner) {
+			what := s.text()
+			used[what] = s.number()
+		})
+	})
+	return used, err
+}
+
 // use lends the connection for one bounded read, which ends early with ctx.
 func (r *Reader) use(ctx context.Context, read func(*sqlite3.Conn) error) error {
 	r.mu.Lock()

@@ -11,6 +11,8 @@ import "time"
 const (
 	keepRounds  = time.Minute // longer than asked for
 	keepSpooled = 30 * 24 * time.Hour
+	// keepCounts is how long a run that does nothing keeps what it has used.
+	keepCounts = 90 * 24 * time.Hour
 )
 
 // sweepBatch bounds a transaction of the sweep.
@@ -27,6 +29,8 @@ func (w *writer) sweep(keep time.Duration) error {
 			(SELECT rowid FROM approvals WHERE args IS NOT NULL AND expires < ? LIMIT ?)`, keep},
 		{"DELETE FROM rounds WHERE round IN (SELECT round FROM rounds WHERE until < ? LIMIT ?)", keepRounds},
 		{"DELETE FROM spooled WHERE id IN (SELECT id FROM spooled WHERE at < ? LIMIT ?)", max(keep, keepSpooled)},
+		{`DELETE FROM counts WHERE (run, what) IN
+			(SELECT run, what FROM counts WHERE at < ? LIMIT ?)`, max(keep, keepCounts)},
 		{`DELETE FROM lost WHERE (call, started) IN
 			(SELECT call, started FROM lost WHERE at < ? LIMIT ?)`, max(keep, keepSpooled)},
 		{`DELETE FROM hosts WHERE host IN (SELECT host FROM hosts WHERE expires < ?

@@ -196,20 +196,21 @@ func (s *Store) Host() string { return s.host }
 // Begin writes a durable intent and returns when it is on the disk; any other
 // intent is not kept. What the intent spends is spent in the same transaction.
 // It returns an *approval.StatusError, or approval.ErrNone if there is no such
-// approval of this principal, call and tool; executor.ErrRoundSpent; and
-// store.ErrBegun if the call has an open intent already. An error of ctx means
+// approval of this principal, call and tool; executor.ErrRoundSpent; a
+// *limit.SpentError; and store.ErrBegun if the call has an open intent already. An error of ctx means
 // that nothing was and will be written: once a transaction has taken the intent,
 // Begin waits for it whatever ctx does.
 func (s *Store) Begin(ctx context.Context, in executor.Intent) error {
 	r := request{kind: intent, row: in.Row, spend: spend{
 		approval: in.Approval, round: in.Round, intent: in.Durable || in.Approval != "",
+		charges: in.Charges,
 	}}
 	// The intent's own field hides that of the row.
 	r.row.Approval = cmp.Or(in.Row.Approval, in.Approval)
 	if !in.RoundUntil.IsZero() {
 		r.spend.until = in.RoundUntil.UnixMicro()
 	}
-	if !r.spend.intent && r.spend.round == "" {
+	if !r.spend.intent && r.spend.round == "" && len(in.Charges) == 0 {
 		if s.queue.isClosed() {
 			return fmt.Errorf("begin %s: %w", in.Call, store.ErrClosed)
 		}
@@ -231,7 +232,7 @@ func (s *Store) Begin(ctx context.Context, in executor.Intent) error {
 // in the queue, since the row would be lost. After any other error the row was
 // not and will not be written.
 func (s *Store) End(ctx context.Context, rec executor.Record) error {
-	r := request{kind: record, row: rec.Row, once: rec.Once}
+	r := request{kind: record, row: rec.Row, once: rec.Once, charged: rec.Settle}
 	var err error
 	if rec.Behind {
 		err = s.queue.behind(&r)

@@ -44,7 +44,7 @@ func (w *writer) transact(batch []*entry) error {
 	durable := w.queue.isClosed() // the last rows behind are synced too
 	for _, e := range batch {
 		e.err = nil
-		durable = durable || e.waited && !e.quiet
+		durable = durable || e.waited && !e.quiet && !e.countsOnly()
 	}
 	return w.atomically(durable, func() error { return w.statements(batch) })
 }

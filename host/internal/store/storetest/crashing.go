@@ -15,8 +15,8 @@ import (
 
 // points are the places in a transaction that every store has a name for.
 var points = []string{
-	"asked", "decided", "decision recorded", "intent written", "round spent", "approval spent", "row written",
-	"intent removed", "commit", "committed",
+	"asked", "decided", "decision recorded", "intent written", "charged", "round spent", "approval spent", "row written",
+	"intent removed", "settled", "commit", "committed",
 }
 
 var crashing = []test{
@@ -26,6 +26,7 @@ var crashing = []test{
 				c := remote(t, t.Location, Opening{Lease: short}, fmt.Sprintf("%s:%d", point, n))
 				c.cycleToDeath(t, fmt.Sprintf("point%d_%d", i, n))
 				consistent(t, t.Store)
+				countedOnce(t, t.Store)
 			}
 		}
 		verify(t, t.Store)
@@ -39,6 +40,7 @@ var crashing = []test{
 		}
 		t.again()
 		consistent(t, t.Store)
+		countedOnce(t, t.Store)
 		verify(t, t.Store)
 	}},
 	{"a crash while a loss is reported leaves it to the next", func(t trial) {
@@ -73,6 +75,7 @@ var crashing = []test{
 			c.rest(t)
 			c.reap(t)
 			consistent(t, t.Store)
+			countedOnce(t, t.Store)
 		}
 		verify(t, t.Store)
 	}},

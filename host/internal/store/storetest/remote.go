@@ -57,6 +57,9 @@ func do(s Store, words []string) (string, error) {
 		return "", s.Await(ctx, words[0])
 	case "begin":
 		return "", s.Begin(ctx, spends(words[0], words[1]))
+	case "count": // as often as it may
+		n, err := countAll(s, words[0], words[1])
+		return strconv.Itoa(n), err
 	case "end":
 		return "", s.End(ctx, record(words[0]))
 	case "cycle": // everything that a call with an approval does, for ever
@@ -81,10 +84,11 @@ func cycle(s Store, name string) error {
 		}
 		in := spends(call, r.ID)
 		in.Round, in.RoundUntil = "round_"+call, time.Now().Add(time.Hour)
+		in.Charges = charges(1, 0)
 		if err = s.Begin(ctx, in); err != nil {
 			return err
 		}
-		if err := s.End(ctx, record(call)); err != nil {
+		if err := s.End(ctx, settled(call, 2)); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
+	"github.com/toolwharf/toolwharf/host/internal/limit"
 	"github.com/toolwharf/toolwharf/host/internal/store"
 )
 
@@ -24,6 +25,7 @@ type Store interface {
 	executor.Journal
 	executor.Approvals
 	ledger.Source
+	limit.Counts
 
 	// ID is chosen at random when the store is made, Host when it is opened.
 	ID() string
@@ -81,6 +83,7 @@ func Run(t *testing.T, open func(t *testing.T) Opened) {
 		{"asking", asking},
 		{"deciding", deciding},
 		{"spending", spending},
+		{"counting", counting},
 		{"awaiting", awaiting},
 		{"recovering", recovering},
 		{"stopping", stopping},
