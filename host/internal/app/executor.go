@@ -73,10 +73,14 @@ func (h *Host) newPolicy(c *config.Config, earlier []*rules.Rules) (policy, erro
 		Now: now, Before: earlier,
 		Behind: func(adapter string) bool { return h.reconciler.Behind(adapter) }, // it is made later
 	}
+	limits, err := h.limits(c)
+	if err != nil {
+		return policy{}, err
+	}
 	asking := asking(c)
 	gates := []executor.Gate{judge, approval.Gate{Asks: asking.Deferred || asking.Form}}
 	return policy{&executor.Policy{
-		Gates: gates, Hooks: h.hooks(c), Visible: judge.Visible,
+		Gates: gates, Hooks: h.hooks(c), Limits: limits, Visible: judge.Visible,
 		Settled: func() bool { return len(earlier) == 0 || !h.reconciler.AnyBehind() },
 	}, judge}, nil
 }

@@ -29,6 +29,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/face/control"
 	"github.com/toolwharf/toolwharf/host/internal/kept"
+	"github.com/toolwharf/toolwharf/host/internal/limit"
 	"github.com/toolwharf/toolwharf/host/internal/pin"
 	"github.com/toolwharf/toolwharf/host/internal/redact"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
@@ -69,6 +70,7 @@ type Host struct {
 	registry    *registry.Registry
 	executor    *executor.Executor
 	redactor    redact.Redactor
+	rates       limit.Rates
 	tried       atomic.Bool // each adapter was, once
 	reconciler  *reconcile.Reconciler
 	known       known

@@ -13,6 +13,7 @@ type checker struct {
 
 func (c checker) check() {
 	c.adapters()
+	c.limits()
 	c.servers()
 	c.prefixes()
 	c.rules()

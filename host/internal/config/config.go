@@ -5,6 +5,7 @@ package config
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"time"
 )
 
@@ -73,6 +74,7 @@ type Adapter struct {
 type AdapterLimits struct {
 	Timeout     time.Duration `key:"timeout"`
 	MaxInFlight int           `key:"max_in_flight"`
+	Rate        string        `key:"rate"`        // empty: not limited
 	Memory      int64         `key:"memory,size"` // bytes; 0: not limited
 	Restarts    int           `key:"restarts"`
 }
@@ -80,15 +82,15 @@ type AdapterLimits struct {
 // ToolPolicy is what the operator says about one tool. Unset pointers leave it
 // to the plugin.
 type ToolPolicy struct {
-	Cache      *Cache   `key:"cache"`
-	Rate       string   `key:"rate"`
-	Cost       float64  `key:"cost"`
-	MaxCalls   int      `key:"max_calls"` // 0: not limited
-	OncePerRun bool     `key:"once_per_run"`
-	Confirm    *bool    `key:"confirm"`
-	Effects    string   `key:"effects"` // empty: the plugin's
-	Idempotent *bool    `key:"idempotent"`
-	Tags       []string `key:"tags"`
+	Cache      *Cache      `key:"cache"`
+	Rate       string      `key:"rate"`      // empty: not limited
+	Cost       json.Number `key:"cost"`      // as in the file; empty: not known
+	MaxCalls   int         `key:"max_calls"` // 0: not limited
+	OncePerRun bool        `key:"once_per_run"`
+	Confirm    *bool       `key:"confirm"`
+	Effects    string      `key:"effects"` // empty: the plugin's
+	Idempotent *bool       `key:"idempotent"`
+	Tags       []string    `key:"tags"`
 }
 
 // Cache is how long answers may be repeated.
@@ -183,10 +185,10 @@ type Hook struct {
 
 // Limits are the limits over all adapters.
 type Limits struct {
-	Admission  string        `key:"admission"`
+	Admission  string        `key:"admission"` // empty: not limited, and so below
 	Rate       string        `key:"rate"`
 	MaxCalls   int           `key:"max_calls"`
-	Budget     float64       `key:"budget"`
+	Budget     json.Number   `key:"budget"` // as in the file
 	DefaultRun time.Duration `key:"default_run"`
 }
 

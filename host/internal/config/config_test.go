@@ -103,6 +103,11 @@ func TestFaults(t *testing.T) {
 		"a connection that may wait for ever":                 {"http: {idle_timeout: 9h}", `1:8: http.idle_timeout: must be at least 100ms and at most 1h`},
 		"a header that must come at once":                     {"http: {header_timeout: 1ms}", `1:8: http.header_timeout: must be at least 100ms and at most 1h`},
 		"no connections":                                      {"http: {max_connections: 0}", `1:8: http.max_connections: must be at least 1, is the number 0`},
+		"a rate that is none":                                 {"limits: {rate: 10/w}", `1:10: limits.rate: must be a rate such as 10/s, 100/m or 5000/d, is text "10/w"`},
+		"a budget that could not be counted exactly":          {"limits: {budget: 0.0000000001}", `1:10: limits.budget: must be at most a billion, with at most nine places after the point, is 0.0000000001`},
+		"a cost beyond every budget":                          {"adapters: {a: {plugin: p, tools: {t: {cost: 1e10}}}}", `1:39: adapters.a.tools.t.cost: must be at most a billion, with at most nine places after the point, is 1e10`},
+		"a cost that gives back":                              {"adapters: {a: {plugin: p, tools: {t: {cost: -1}}}}", `1:39: adapters.a.tools.t.cost: must be at least 0, is the number -1`},
+		"a run that never ends":                               {"limits: {default_run: 99999h}", `1:10: limits.default_run: must be at least 1s and at most a year`},
 		"a number out of its range":                           {"adapters: {a: {plugin: p, limits: {max_in_flight: 0}}}", `1:36: adapters.a.limits.max_in_flight: must be at least 1, is the number 0`},
 		"a key that stands twice":                             {"name: a\nplugins: {}\nname: b", `3:1: name: the key stands twice, first in line 1: keep one of them`},
 		"a key that stands twice in a plugin's configuration": {"adapters: {a: {plugin: p, config: {x: 1, x: 2}}}", `1:42: adapters.a.config.x: the key stands twice, first in line 1: keep one of them`},
@@ -369,8 +374,10 @@ adapters:
     plugin: echo
     prefix: ""
     env: {PORT: 8080, DEBUG: true, RATE: 1.50, NAME: "x"}
-    limits: {timeout: 1m30s, max_in_flight: 4, restarts: 0}
+    limits: {timeout: 1m30s, max_in_flight: 4, restarts: 0, rate: 50/s}
+    tools: {append: {rate: 5/m, cost: 0.10, max_calls: 3}, pay: {once_per_run: true, cost: 0}}
     sandbox: off
+limits: {admission: 100/s, rate: 1000/h, max_calls: 200, budget: 12.50, default_run: 30m}
 http:
   listen: "[::1]:9000"
   path: /tools/mcp
@@ -403,8 +410,11 @@ http:
 	want.Adapters = []config.Adapter{
 		{
 			Name: "echo", Line: 15, Plugin: "echo", Config: map[string]any{}, Prefix: "",
-			Env:     map[string]string{"PORT": "8080", "DEBUG": "true", "RATE": "1.50", "NAME": "x"},
-			Limits:  config.AdapterLimits{Timeout: 90 * time.Second, MaxInFlight: 4},
+			Env:    map[string]string{"PORT": "8080", "DEBUG": "true", "RATE": "1.50", "NAME": "x"},
+			Limits: config.AdapterLimits{Timeout: 90 * time.Second, MaxInFlight: 4, Rate: "50/s"},
+			Tools: map[string]config.ToolPolicy{
+				"append": {Rate: "5/m", Cost: "0.10", MaxCalls: 3}, "pay": {OncePerRun: true, Cost: "0"},
+			},
 			Sandbox: "off",
 		},
 		{
@@ -417,6 +427,7 @@ http:
 			Allow:   config.Grants{Read: []string{filepath.Join(dir, "data")}, Write: []string{"/var/spool/orders"}, Connect: []string{"db:5432"}},
 		},
 	}
+	want.Limits = config.Limits{Admission: "100/s", Rate: "1000/h", MaxCalls: 200, Budget: "12.50", DefaultRun: 30 * time.Minute}
 	want.HTTP = config.HTTP{
 		Listen: "[::1]:9000", Path: "/tools/mcp",
 		AllowedHosts:   []string{"tools.example.com", "tools.example.com:8443", "[::1]:9000"},

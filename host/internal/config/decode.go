@@ -90,11 +90,6 @@ func (d decoder) decode(v reflect.Value, n *node, s shape, path string, options 
 		} else if r := rational(n); r != nil && r.IsInt() && r.Num().IsInt64() {
 			v.SetInt(r.Num().Int64())
 		}
-	case reflect.Float64:
-		if r := rational(n); r != nil {
-			f, _ := r.Float64()
-			v.SetFloat(f)
-		}
 	}
 }
 

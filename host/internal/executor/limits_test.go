@@ -140,8 +140,6 @@ func (l *limited) usedIs(want map[string]int64) {
 	}
 }
 
-func cost(n limit.Amount) *limit.Amount { return &n }
-
 const one = 1_000_000_000 // of what costs are counted in
 
 func TestARunMakesAsManyCallsAsItMayAndAnotherRunItsOwn(t *testing.T) {
@@ -168,7 +166,7 @@ func TestTheRunOfCallsThatNameNoneIsOne(t *testing.T) {
 }
 
 func TestOnlyWhatLeavesTheHostIsCounted(t *testing.T) {
-	l := newLimited(t, tool.Additive, limit.Policy{MaxCalls: 1, Budget: one}, limit.Tool{Cost: cost(one)})
+	l := newLimited(t, tool.Additive, limit.Policy{MaxCalls: 1, Budget: one}, limit.Tool{Cost: new(limit.Amount(one))})
 	out, err := l.call(nil)
 	p, ok := out.(*tool.Pending)
 	if !ok {
@@ -212,7 +210,7 @@ func TestACallThatNamesNoRunStaysInItsRunWhileItIsPending(t *testing.T) {
 }
 
 func TestWhatWasNotSentIsGivenBackAndWhatMayHaveBeenIsNot(t *testing.T) {
-	l := newLimited(t, tool.ReadOnly, limit.Policy{MaxCalls: 3, Budget: 3 * one}, limit.Tool{Cost: cost(one)})
+	l := newLimited(t, tool.ReadOnly, limit.Policy{MaxCalls: 3, Budget: 3 * one}, limit.Tool{Cost: new(limit.Amount(one))})
 	l.run = func(context.Context, *tool.Attempt) (tool.Outcome, error) {
 		return nil, tool.Errorf(tool.AdapterUnavailable, "x", "it is not there")
 	}
@@ -247,7 +245,7 @@ func TestWhatAnAdapterSaysThatACallHasCostIsAddedAlsoIfItsResultIsWithheld(t *te
 		"withheld": {[]executor.Hook{&withholds{}}, []string{"denied withheld", "denied withheld", "budget_exceeded budget"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLimited(t, tool.ReadOnly, limit.Policy{Budget: 5 * one}, limit.Tool{Cost: cost(one)}, tc.hooks...)
+			l := newLimited(t, tool.ReadOnly, limit.Policy{Budget: 5 * one}, limit.Tool{Cost: new(limit.Amount(one))}, tc.hooks...)
 			l.run = func(context.Context, *tool.Attempt) (tool.Outcome, error) { return &tool.Result{Cost: "1.5"}, nil }
 			l.codesAre(tc.codes...)
 			l.usedIs(map[string]int64{limit.Cost: 5 * one})
@@ -268,7 +266,7 @@ func TestWhatAnAdapterSaysThatACallHasCostIsAddedAlsoIfItsResultIsWithheld(t *te
 }
 
 func TestTheRoundsOfOneCallAreOneCall(t *testing.T) {
-	l := newLimited(t, tool.ReadOnly, limit.Policy{MaxCalls: 1, Budget: 10 * one}, limit.Tool{OncePerRun: true, Cost: cost(one)})
+	l := newLimited(t, tool.ReadOnly, limit.Policy{MaxCalls: 1, Budget: 10 * one}, limit.Tool{OncePerRun: true, Cost: new(limit.Amount(one))})
 	l.run = func(_ context.Context, a *tool.Attempt) (tool.Outcome, error) {
 		if string(a.State) == "11" {
 			return &tool.Result{Cost: "2"}, nil
@@ -356,7 +354,7 @@ func TestExplainSaysWhatTheLimitsWouldSayAndTakesNothing(t *testing.T) {
 }
 
 func TestOfManyCallsAtOnceExactlyAsManyRunAsMay(t *testing.T) {
-	l := newLimited(t, tool.ReadOnly, limit.Policy{Budget: 20 * one}, limit.Tool{Cost: cost(one), MaxCalls: 15})
+	l := newLimited(t, tool.ReadOnly, limit.Policy{Budget: 20 * one}, limit.Tool{Cost: new(limit.Amount(one)), MaxCalls: 15})
 	var wg sync.WaitGroup
 	for range 64 {
 		wg.Go(func() { _, _ = l.call(nil) })

@@ -16,7 +16,7 @@ import (
 // immutable; what it counts in is not, and outlives it. The zero Policy limits
 // nothing.
 type Policy struct {
-	// Admission is how many calls of one principal are looked at at all.
+	// Admission is how many calls of one principal the host looks at.
 	Admission Rate
 	// Rate is how many calls of one principal leave the host.
 	Rate Rate

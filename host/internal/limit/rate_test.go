@@ -295,8 +295,6 @@ func TestAChargeFitsOrNot(t *testing.T) {
 	}
 }
 
-func amount(n Amount) *Amount { return &n }
-
 func TestWhatACallIsCharged(t *testing.T) {
 	for name, tc := range map[string]struct {
 		policy Policy
@@ -308,12 +306,12 @@ func TestWhatACallIsCharged(t *testing.T) {
 		"calls of the run":         {policy: Policy{MaxCalls: 9}, want: []Charge{{"calls", 1, 9}}},
 		"calls of the tool":        {tool: Tool{MaxCalls: 4}, want: []Charge{{"tool/orders_get", 1, 4}}},
 		"once in a run":            {tool: Tool{OncePerRun: true, MaxCalls: 4}, want: []Charge{{"tool/orders_get", 1, 1}}},
-		"what it costs":            {policy: Policy{Budget: 9}, tool: Tool{Cost: amount(2)}, want: []Charge{{"cost", 2, 9}}},
+		"what it costs":            {policy: Policy{Budget: 9}, tool: Tool{Cost: new(Amount(2))}, want: []Charge{{"cost", 2, 9}}},
 		"a cost that is not known": {policy: Policy{Budget: 9}, want: []Charge{{"cost", 0, 9}}},
-		"what is free":             {policy: Policy{Budget: 9}, tool: Tool{Cost: amount(0)}},
-		"a cost without a budget":  {tool: Tool{Cost: amount(2)}},
+		"what is free":             {policy: Policy{Budget: 9}, tool: Tool{Cost: new(Amount(0))}},
+		"a cost without a budget":  {tool: Tool{Cost: new(Amount(2))}},
 		"everything": {
-			policy: Policy{MaxCalls: 9, Budget: 9}, tool: Tool{MaxCalls: 4, Cost: amount(2)},
+			policy: Policy{MaxCalls: 9, Budget: 9}, tool: Tool{MaxCalls: 4, Cost: new(Amount(2))},
 			want: []Charge{{"tool/orders_get", 1, 4}, {"calls", 1, 9}, {"cost", 2, 9}},
 		},
 		"a further round": {policy: Policy{MaxCalls: 9}, tool: Tool{OncePerRun: true}, sent: true},
@@ -338,13 +336,13 @@ func TestHowACallIsSettled(t *testing.T) {
 		more []Charge
 		sum  string
 	}{
-		"it has not left the host":   {cost: amount(2), said: "1", more: []Charge{{What: "tool/orders_get", Add: -1}, {What: "cost", Add: -2}, {What: "calls", Add: -1}}},
-		"as expected":                {cost: amount(2 * unit), left: true, sum: "2"},
-		"it has cost more":           {cost: amount(2 * unit), left: true, said: "0.5", more: []Charge{{What: "cost", Add: unit / 2}}, sum: "2.5"},
+		"it has not left the host":   {cost: new(Amount(2)), said: "1", more: []Charge{{What: "tool/orders_get", Add: -1}, {What: "cost", Add: -2}, {What: "calls", Add: -1}}},
+		"as expected":                {cost: new(Amount(2 * unit)), left: true, sum: "2"},
+		"it has cost more":           {cost: new(Amount(2 * unit)), left: true, said: "0.5", more: []Charge{{What: "cost", Add: unit / 2}}, sum: "2.5"},
 		"only its adapter says what": {left: true, said: "0.5", more: []Charge{{What: "cost", Add: unit / 2}}, sum: "0.5"},
-		"its adapter pays":           {cost: amount(2 * unit), left: true, said: "-5", sum: "2"},
+		"its adapter pays":           {cost: new(Amount(2 * unit)), left: true, said: "-5", sum: "2"},
 		"nobody says":                {left: true},
-		"far too much":               {cost: amount(2 * unit), left: true, said: "1e300", more: []Charge{{What: "cost", Add: int64(MaxAmount)}}, sum: "1000000000"},
+		"far too much":               {cost: new(Amount(2 * unit)), left: true, said: "1e300", more: []Charge{{What: "cost", Add: int64(MaxAmount)}}, sum: "1000000000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Policy{Budget: 9, Adapters: map[string]Adapter{"orders": {Tools: map[string]Tool{"get": {Cost: tc.cost}}}}}
@@ -371,7 +369,7 @@ func (unknown) Used(context.Context, string) (map[string]int64, error) {
 }
 
 func TestWhatARunHasUsedIsLookedAtBeforeTheCallIsSent(t *testing.T) {
-	adapters := map[string]Adapter{"orders": {Tools: map[string]Tool{"get": {Cost: amount(2 * unit), MaxCalls: 2}}}}
+	adapters := map[string]Adapter{"orders": {Tools: map[string]Tool{"get": {Cost: new(Amount(2 * unit)), MaxCalls: 2}}}}
 	for name, tc := range map[string]struct {
 		used used
 		once bool
