@@ -96,7 +96,7 @@ func (x *Executor) Fits(name string, args tool.JSON) *tool.Error {
 		return tool.Errorf(tool.AdapterUnavailable, "", "%s is not there now, so nobody can say whether they fit", name)
 	}
 	defer release()
-	c := newCase(call, entry.Offer)
+	c := newCase(call, entry.Offer, x.Policy())
 	coerced, err := coerce(c, entry.Offer)
 	if err != nil {
 		return err
