@@ -14,6 +14,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/seal"
 	"github.com/toolwharf/toolwharf/host/internal/secret"
 	"github.com/toolwharf/toolwharf/host/internal/telemetry"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // Bounds of what may be pending.
@@ -80,7 +81,7 @@ func (h *Host) newPolicy(c *config.Config, earlier []*rules.Rules) (policy, erro
 	asking := asking(c)
 	gates := []executor.Gate{judge, approval.Gate{Asks: asking.Deferred || asking.Form}}
 	return policy{&executor.Policy{
-		Gates: gates, Hooks: h.hooks(c), Limits: limits, Visible: judge.Visible,
+		Gates: gates, Hooks: h.hooks(c), Limits: limits, Visible: judge.Visible, Hides: judge.Hides,
 		Settled: func() bool { return len(earlier) == 0 || !h.reconciler.AnyBehind() },
 	}, judge}, nil
 }
@@ -89,7 +90,10 @@ func (h *Host) newPolicy(c *config.Config, earlier []*rules.Rules) (policy, erro
 func newRules(c *config.Config) (*rules.Rules, error) {
 	list := make([]rules.Rule, 0, len(c.Rules))
 	for _, r := range c.Rules {
-		rule := rules.Rule{Line: r.Line, Principals: r.Principals}
+		rule := rules.Rule{Line: r.Line, Adapters: r.Adapters, Tags: r.Tags, Principals: r.Principals, When: r.When}
+		for _, e := range r.Effects {
+			rule.Effects = append(rule.Effects, tool.Effects(e))
+		}
 		switch {
 		case len(r.Allow) > 0:
 			rule.Verb, rule.Names = rules.Allow, r.Allow

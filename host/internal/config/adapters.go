@@ -102,19 +102,24 @@ func (c checker) hooks() {
 
 func (c checker) rules() {
 	for i, r := range c.cfg.Rules {
+		at := func(key string) []string { return []string{"rules", itoa(i), key} }
 		verbs := 0
-		for _, globs := range [][]string{r.Allow, r.Confirm, r.Deny} {
-			if globs != nil {
+		for _, verb := range []struct {
+			key   string
+			globs []string
+		}{{"allow", r.Allow}, {"confirm", r.Confirm}, {"deny", r.Deny}} {
+			if verb.globs != nil {
 				verbs++
 			}
-			for _, glob := range globs {
-				if rules.CheckGlob(glob) != nil {
-					c.refuse([]string{"rules", itoa(i)}, "", "has %q, which is no glob and would match nothing", glob)
-				}
-			}
+			c.globs(at(verb.key), verb.globs)
 		}
 		if verbs != 1 {
 			c.refuse([]string{"rules", itoa(i)}, "", "must have exactly one of allow, confirm and deny, has %d", verbs)
+		}
+		if r.When != "" {
+			if _, err := rules.NewWhen(r.When); err != nil {
+				c.refuse(at("when"), "", "%v", err)
+			}
 		}
 	}
 }

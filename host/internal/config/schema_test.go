@@ -305,10 +305,6 @@ func TestEveryKeyThatIsNotBuiltIsInTheSchemaAndRefused(t *testing.T) {
 }
 
 var unbuiltSamples = map[string]string{
-	"rules.*.adapters":         "rules: [{deny: ['*'], adapters: [a]}]",
-	"rules.*.effects":          "rules: [{deny: ['*'], effects: [read_only]}]",
-	"rules.*.tags":             "rules: [{deny: ['*'], tags: [a]}]",
-	"rules.*.when":             "rules: [{deny: ['*'], when: 'true'}]",
 	"approval.approvers":       "approval: {approvers: 'true'}",
 	"mcpServers":               "mcpServers: {shop: {url: 'https://x'}}",
 	"store":                    "store: 'postgres://h/db'",

@@ -42,7 +42,11 @@ func (r *instant) Run(context.Context, *tool.Attempt) (tool.Outcome, error) {
 // whole is an executor with every gate and filter at work, and a small call.
 func whole(tb testing.TB, effects tool.Effects) (*Executor, *ledgerOf, *tool.Call) {
 	tb.Helper()
-	policy, err := rules.New(nil, rules.Defaults{})
+	policy, err := rules.New([]rules.Rule{
+		{Verb: rules.Deny, Names: []string{"shop_*"}, Line: 1},
+		{Verb: rules.Deny, Names: []string{"orders_*"}, Principals: []string{"anonymous"}, Line: 2},
+		{Verb: rules.Deny, Names: []string{"orders_get"}, When: `args.id > 1000 && !("admin" in principal.scopes)`, Line: 3},
+	}, rules.Defaults{})
 	if err != nil {
 		tb.Fatal(err)
 	}

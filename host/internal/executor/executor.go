@@ -149,6 +149,8 @@ type Policy struct {
 	// everybody may of all. A call of something that is hidden is answered like
 	// that of something that is not there, and recorded as refused.
 	Visible func(tool.Principal, *tool.Spec) bool
+	// Hides says for the operator why Visible says no; may be nil.
+	Hides func(tool.Principal, *tool.Spec) string
 	// Settled reports whether Visible says the same of the same as long as the
 	// policy and the catalogue stay; nil: it does.
 	Settled func() bool
@@ -228,7 +230,7 @@ func (x *Executor) pass(ctx context.Context, call *tool.Call) (tool.Outcome, err
 		return nil, x.turnedAway(ctx, c, !policy.Sees(c.Principal, c.Spec), row, err)
 	}
 	if !policy.Sees(c.Principal, c.Spec) {
-		return nil, x.unknown(ctx, c, row)
+		return nil, x.unknown(ctx, c, policy, row)
 	}
 	out, failed := x.guarded(ctx, c, policy, entry, &row)
 	if failed != nil && errors.Is(failed, ErrInvalidState) {
@@ -256,7 +258,7 @@ func (x *Executor) Reject(ctx context.Context, call *tool.Call, err *tool.Error)
 		return x.turnedAway(ctx, c, !policy.Sees(c.Principal, c.Spec), row, err)
 	}
 	if !policy.Sees(c.Principal, c.Spec) {
-		return x.unknown(ctx, c, row)
+		return x.unknown(ctx, c, policy, row)
 	}
 	row.Gate = gateDoor
 	return x.end(ctx, c, row, nil, err)
@@ -295,9 +297,13 @@ func (x *Executor) acquire(call *tool.Call) (e registry.Entry, release func(), o
 
 // unknown records a call of something hidden, and says that there is no such
 // thing. What the gates would say of the arguments is not for this caller.
-func (x *Executor) unknown(ctx context.Context, c *tool.Case, row tally) error {
+func (x *Executor) unknown(ctx context.Context, c *tool.Case, p *Policy, row tally) error {
 	row.Gate = gateFind
-	_ = x.end(ctx, c, row, nil, tool.Errorf(tool.Denied, "hidden", "%s is hidden from %s by the rules", c.Spec.Name, c.Principal))
+	err := tool.Errorf(tool.Denied, "hidden", "%s is hidden from %s by the rules", c.Spec.Name, c.Principal)
+	if p.Hides != nil {
+		err.Detail = p.Hides(c.Principal, c.Spec)
+	}
+	_ = x.end(ctx, c, row, nil, err)
 	return &UnknownError{c.Op, c.Name}
 }
 

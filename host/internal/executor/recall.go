@@ -66,7 +66,7 @@ func (x *Executor) recall(ctx context.Context, call *tool.Call, id string) (tool
 		return nil, x.turnedAway(ctx, c, hidden, row, err)
 	}
 	if hidden {
-		return nil, x.unknown(ctx, c, row)
+		return nil, x.unknown(ctx, c, policy, row)
 	}
 	gate, v := x.judge(ctx, c, policy, offer, nil)
 	err := v.Err

@@ -27,7 +27,7 @@ func (x *Executor) Subscribe(ctx context.Context, call *tool.Call) error {
 		return x.turnedAway(ctx, c, !policy.Sees(c.Principal, c.Spec), row, err)
 	}
 	if !policy.Sees(c.Principal, c.Spec) {
-		return x.unknown(ctx, c, row)
+		return x.unknown(ctx, c, policy, row)
 	}
 	gate, v := x.judge(ctx, c, policy, entry.Offer, nil)
 	err := v.Err

@@ -38,10 +38,29 @@ func split(name string) (kind, rest string) {
 	return kind, rest
 }
 
-// CheckGlob reports a glob that could match nothing, or is none.
+// mostAlternatives is how many globs one with {a,b} may stand for: each of them is
+// tried.
+const mostAlternatives = 1000
+
+// CheckGlob reports a glob that could match nothing, is none, or stands for too
+// many.
 func CheckGlob(glob string) error {
 	if glob == "" || !doublestar.ValidatePattern(glob) {
 		return fmt.Errorf("%q is no glob", glob)
+	}
+	all, open := 1, []int{}
+	for _, c := range glob {
+		switch {
+		case c == '{':
+			open = append(open, 1)
+		case c == ',' && len(open) > 0:
+			open[len(open)-1]++
+		case c == '}' && len(open) > 0:
+			if all *= open[len(open)-1]; all > mostAlternatives {
+				return fmt.Errorf("%q stands for more than %d globs", glob, mostAlternatives)
+			}
+			open = open[:len(open)-1]
+		}
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func says(t testing.TB, who tool.Principal, globs ...string) rules.Verb {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verb, why := p.Verb(&tool.Spec{Name: "orders_get"}, who)
+	verb, why := verbOf(t, p, &tool.Case{Call: &tool.Call{Principal: who}, Spec: &tool.Spec{Name: "orders_get"}})
 	if verb == rules.Allow && !strings.Contains(why, strings.Join(globs, ", ")) {
 		t.Errorf("why: %s", why)
 	}

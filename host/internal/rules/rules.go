@@ -26,14 +26,23 @@ const (
 	Deny Verb = "deny"
 )
 
-// Rule is one line of policy.
+// Rule is one line of policy: a verb, what it is about, and conditions that all
+// have to hold.
 type Rule struct {
 	Verb Verb
 	// Names are globs of public names; see Matches.
 	Names []string
+	// Adapters and Tags, if there are any, are the only adapters, and the only tags
+	// of tools, that the rule is about: one has to match. They are globs in which *
+	// stands for any text.
+	Adapters, Tags []string
+	// Effects, if there are any, are the only ones that it is about.
+	Effects []tool.Effects
 	// Principals, if there are any, are the only callers that the rule is
 	// about: globs of what they are called by (matches).
 	Principals []string
+	// When, if not empty, is what has to be true, in CEL; see When.
+	When string
 	// Line is where it stands in the operator's file, 0 if nowhere.
 	Line int
 }
@@ -42,128 +51,228 @@ type Rule struct {
 // by a rule only.
 type Defaults struct{ ReadOnly, Additive, Destructive Verb }
 
+// of is the default for tools with some effects.
+func (d Defaults) of(e tool.Effects) Verb {
+	switch e {
+	case tool.ReadOnly:
+		return d.ReadOnly
+	case tool.Additive:
+		return d.Additive
+	case tool.Destructive, tool.EffectsUnset:
+	}
+	return d.Destructive
+}
+
 // usual are the defaults unless the operator says otherwise.
 var usual = Defaults{ReadOnly: Allow, Additive: Confirm, Destructive: Confirm}
 
 // Rules judges calls. It is immutable.
 type Rules struct {
-	rules    []Rule
+	rules    []rule
 	defaults Defaults
+	// said is what is said where a default holds, by the effects that it is for.
+	said map[tool.Effects]string
+}
+
+// rule is a Rule that is ready to be applied.
+type rule struct {
+	Rule
+
+	when *When    // nil: always
+	said []string // that it matches, by its globs
 }
 
 // New returns a policy. An empty verb of d stands for the usual one: read_only
-// is allowed, the rest is confirmed. The error names a bad glob.
+// is allowed, the rest is confirmed. The error names a bad glob or condition.
 func New(list []Rule, d Defaults) (*Rules, error) {
-	for _, r := range list {
+	p := &Rules{rules: make([]rule, len(list)), defaults: d}
+	for i, r := range list {
+		p.rules[i].Rule = r
 		for _, glob := range r.Names {
 			if err := CheckGlob(glob); err != nil {
 				return nil, fmt.Errorf("line %d: %w", r.Line, err)
 			}
 		}
+		if r.When != "" {
+			var err error
+			if p.rules[i].when, err = NewWhen(r.When); err != nil {
+				return nil, fmt.Errorf("line %d: when %w", r.Line, err)
+			}
+		}
+		p.rules[i].says()
 	}
 	fill := func(v *Verb, usual Verb) {
 		if *v == "" {
 			*v = usual
 		}
 	}
-	fill(&d.ReadOnly, usual.ReadOnly)
-	fill(&d.Additive, usual.Additive)
-	fill(&d.Destructive, usual.Destructive)
-	return &Rules{rules: list, defaults: d}, nil
+	fill(&p.defaults.ReadOnly, usual.ReadOnly)
+	fill(&p.defaults.Additive, usual.Additive)
+	fill(&p.defaults.Destructive, usual.Destructive)
+	p.said = map[tool.Effects]string{}
+	for _, e := range []tool.Effects{tool.ReadOnly, tool.Additive, tool.Destructive} {
+		p.said[e] = fmt.Sprintf("no rule matches, and the default for %s is %s", e, p.defaults.of(e))
+	}
+	return p, nil
 }
 
 // Name returns "rules".
 func (*Rules) Name() string { return "rules" }
 
-// Judge applies the first rule that matches the tool's public name, else the
-// tool's own wish, else the defaults.
+// Judge applies the first rule that matches the tool's public name and whose
+// conditions hold, else the tool's own wish, else the defaults.
 func (p *Rules) Judge(_ context.Context, c *tool.Case) (tool.Verdict, error) {
-	verb, why := p.Verb(c.Spec, c.Principal)
-	if verb == Deny {
-		return tool.Refused(why, tool.Errorf(tool.Denied, "denied_by_rule", "%s is not allowed here", c.Spec.Name)), nil
+	d := p.decide(c)
+	if d.verb == Deny {
+		why := d.why
+		if !d.fault {
+			why += "; " + p.remedy(c, d)
+		}
+		err := tool.Errorf(tool.Denied, "denied_by_rule", "%s is not allowed here", c.Spec.Name)
+		err.Detail = why
+		v := tool.Refused(why, err)
+		v.Line = d.line()
+		return v, nil
 	}
-	confirm := verb != Allow
-	v := tool.Passed(why)
-	v.Confirm = &confirm
+	confirm := d.verb != Allow
+	v := tool.Passed(d.why)
+	v.Confirm, v.Line = &confirm, d.line()
 	return v, nil
 }
 
 // Visible reports whether a principal may know of a tool: whether some call of
 // it could run, or wait for somebody's decision. An operator knows of all.
 func (p *Rules) Visible(who tool.Principal, s *tool.Spec) bool {
+	_, hidden := p.hides(&who, s)
+	return !hidden
+}
+
+// Hides says for the operator why a principal may not know of a tool; empty if it
+// may.
+func (p *Rules) Hides(who tool.Principal, s *tool.Spec) string {
+	by, hidden := p.hides(&who, s)
+	switch {
+	case !hidden:
+		return ""
+	case by == nil:
+		return p.byDefault(s).why
+	case by.when != nil:
+		return by.said[0] + ", or it cannot be judged"
+	}
+	return by.said[0]
+}
+
+// hides reports whether no call of a principal could run or wait, and which rule
+// sees to that; nil: the defaults.
+func (p *Rules) hides(who *tool.Principal, s *tool.Spec) (by *rule, hidden bool) {
 	if who.Kind == tool.Operator {
-		return true
+		return nil, false
 	}
-	r, _ := p.first(s, who)
-	if r == nil {
-		return p.byDefault(s) != Deny
-	}
-	return r.Verb != Deny
-}
-
-// Verb is what the policy says of a principal's calls of a tool, and why.
-func (p *Rules) Verb(s *tool.Spec, who tool.Principal) (Verb, string) {
-	if r, glob := p.first(s, who); r != nil {
-		why := fmt.Sprintf("rule on line %d: %s %s", r.Line, r.Verb, glob)
-		if len(r.Principals) > 0 {
-			why += " for " + strings.Join(r.Principals, ", ")
-		}
-		return r.Verb, why
-	}
-	verb := p.byDefault(s)
-	if s.Confirm != nil && *s.Confirm && verb == Allow {
-		return Confirm, "no rule matches, and the tool asks to be confirmed"
-	}
-	if s.Excused && verb == Confirm {
-		return Allow, "no rule matches, and the configuration of the tool says that it needs no confirmation"
-	}
-	why := fmt.Sprintf("no rule matches, and the default for %s is %s", s.Effects.Effective(), verb)
-	if s.Effects == tool.EffectsUnset {
-		why = fmt.Sprintf("no rule matches, and the tool does not declare its effects, so they count as destructive: %s", verb)
-	}
-	return verb, strings.TrimSpace(why)
-}
-
-// first returns the first rule that matches and by which glob, nil if none does.
-func (p *Rules) first(s *tool.Spec, who tool.Principal) (r *Rule, glob string) {
-	var names []string // of who; most policies need none
+	m := matcher{spec: s, who: who}
 	for i := range p.rules {
 		r := &p.rules[i]
-		glob, ok := named(r.Names, s.Name)
+		if _, ok := m.about(r); !ok {
+			continue
+		}
+		could := always
+		if r.when != nil {
+			could = r.when.could(who, s)
+		}
+		switch {
+		case could == never, could == some && r.Verb == Deny:
+		case could == fails:
+			return r, true
+		default:
+			return r, r.Verb == Deny
+		}
+	}
+	return nil, p.byDefault(s).verb == Deny
+}
+
+// decision is what the policy says of a call.
+type decision struct {
+	verb  Verb
+	rule  *rule // nil: no rule matches
+	why   string
+	fault bool // its condition cannot be judged
+}
+
+func (d decision) line() int {
+	if d.rule == nil {
+		return 0
+	}
+	return d.rule.Line
+}
+
+// decide finds what the policy says of a call. A condition that cannot be judged
+// denies, whatever its rule: nobody knows what it would have said.
+func (p *Rules) decide(c *tool.Case) decision {
+	m := matcher{spec: c.Spec, who: &c.Principal}
+	for i := range p.rules {
+		r := &p.rules[i]
+		glob, ok := m.about(r)
 		if !ok {
 			continue
 		}
-		if len(r.Principals) == 0 {
-			return r, glob
+		if r.when != nil {
+			holds, err := r.when.Holds(c)
+			if err != nil {
+				why := fmt.Sprintf("rule on line %d: when %s cannot be judged, which denies: %v", r.Line, r.when.text, err)
+				return decision{Deny, r, why, true}
+			}
+			if !holds {
+				continue
+			}
 		}
-		if names == nil {
-			names = who.Names()
-		}
-		if anyMatches(r.Principals, names) {
-			return r, glob
-		}
+		return decision{verb: r.Verb, rule: r, why: r.said[glob]}
 	}
-	return nil, ""
+	return p.byDefault(c.Spec)
 }
 
-// byDefault is what the defaults say of a tool.
-func (p *Rules) byDefault(s *tool.Spec) Verb {
-	switch s.Effects.Effective() {
-	case tool.ReadOnly:
-		return p.defaults.ReadOnly
-	case tool.Additive:
-		return p.defaults.Additive
-	case tool.Destructive, tool.EffectsUnset:
+// says puts in words that the rule matches. Each call is told why, so it is done
+// once.
+func (r *rule) says() {
+	conditions := ""
+	if words := r.conditions(); len(words) > 0 {
+		conditions = " " + strings.Join(words, " ")
 	}
-	return p.defaults.Destructive
+	for _, glob := range r.Names {
+		r.said = append(r.said, fmt.Sprintf("rule on line %d: %s %s%s", r.Line, r.Verb, glob, conditions))
+	}
 }
 
-// named finds the glob that matches a public name.
-func named(globs []string, name string) (glob string, ok bool) {
-	for _, glob := range globs {
-		if Matches(glob, name) {
-			return glob, true
+// conditions are the rule's, in words.
+func (r *rule) conditions() (words []string) {
+	list := func(word string, of []string) {
+		if len(of) > 0 {
+			words = append(words, word+" "+strings.Join(of, ", "))
 		}
 	}
-	return "", false
+	list("of adapters", r.Adapters)
+	effects := make([]string, len(r.Effects))
+	for i, e := range r.Effects {
+		effects[i] = string(e)
+	}
+	list("with effects", effects)
+	list("with tags", r.Tags)
+	list("for", r.Principals)
+	if r.when != nil {
+		words = append(words, "when "+r.when.text)
+	}
+	return words
+}
+
+// byDefault is what holds where no rule matches: the defaults, under what the tool
+// and its operator say of confirming it.
+func (p *Rules) byDefault(s *tool.Spec) decision {
+	verb := p.defaults.of(s.Effects.Effective())
+	switch {
+	case s.Confirm != nil && *s.Confirm && verb == Allow:
+		return decision{verb: Confirm, why: "no rule matches, and the tool asks to be confirmed"}
+	case s.Excused && verb == Confirm:
+		return decision{verb: Allow, why: "no rule matches, and the configuration of the tool says that it needs no confirmation"}
+	case s.Effects == tool.EffectsUnset:
+		return decision{verb: verb, why: "no rule matches, and the tool does not declare its effects, so they count as destructive: " + string(verb)}
+	}
+	return decision{verb: verb, why: p.said[s.Effects.Effective()]}
 }

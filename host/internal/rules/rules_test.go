@@ -11,6 +11,22 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
+// verbOf is what a policy says of a call, and why.
+func verbOf(t testing.TB, p *rules.Rules, c *tool.Case) (rules.Verb, string) {
+	t.Helper()
+	v, err := p.Judge(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case v.Decision == tool.Refuse:
+		return rules.Deny, v.Reason
+	case *v.Confirm:
+		return rules.Confirm, v.Reason
+	}
+	return rules.Allow, v.Reason
+}
+
 func TestTheFirstRuleThatMatchesWinsElseTheToolElseTheDefaults(t *testing.T) {
 	yes, no := true, false
 	list := []rules.Rule{
@@ -54,10 +70,13 @@ func TestTheFirstRuleThatMatchesWinsElseTheToolElseTheDefaults(t *testing.T) {
 		"defaults: additive":                    {strict, tool.Spec{Name: "x", Effects: tool.Additive}, rules.Allow, "default"},
 		"defaults: destructive":                 {strict, tool.Spec{Name: "x", Effects: tool.Destructive}, rules.Deny, "default"},
 		"a default does not lower confirm":      {strict, tool.Spec{Name: "x", Effects: tool.Additive, Confirm: &yes}, rules.Confirm, "asks"},
+		"the operator excuses a tool":           {some, tool.Spec{Name: "x", Effects: tool.Destructive, Confirm: &no, Excused: true}, rules.Allow, "the configuration of the tool"},
+		"but not from a rule":                   {all, tool.Spec{Name: "orders_add", Effects: tool.ReadOnly, Excused: true}, rules.Confirm, "line 5"},
+		"nor from a default that denies":        {strict, tool.Spec{Name: "x", Effects: tool.Destructive, Excused: true}, rules.Deny, "default"},
 		"a default does not lower deny by wish": {strict, tool.Spec{Name: "x", Effects: tool.Destructive, Confirm: &yes}, rules.Deny, "default"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			verb, why := tc.policy.Verb(&tc.spec, tool.Principal{})
+			verb, why := verbOf(t, tc.policy, &tool.Case{Call: &tool.Call{}, Spec: &tc.spec})
 			if verb != tc.want || !strings.Contains(why, tc.why) {
 				t.Errorf("%s (%s), want %s (%s)", verb, why, tc.want, tc.why)
 			}

@@ -52,19 +52,26 @@ func stricter(a, b tool.Verdict) bool {
 	return a.Decision == tool.Refuse || confirms(a) && !confirms(b)
 }
 
+// Hides says for the operator why a principal may not know of something; empty if it
+// may.
+func (t *Transition) Hides(who tool.Principal, s *tool.Spec) string {
+	why := t.Now.Hides(who, s)
+	if why != "" || len(t.Before) == 0 || !t.Behind(s.Adapter) {
+		return why
+	}
+	for _, before := range t.Before {
+		if why := before.Hides(who, s); why != "" {
+			return "its adapter is still that of the configuration before: " + why
+		}
+	}
+	return ""
+}
+
 // Visible reports whether a principal may know of something that is offered: by
 // all the rules that its calls would be judged by.
 func (t *Transition) Visible(who tool.Principal, s *tool.Spec) bool {
 	if !t.Now.Visible(who, s) {
 		return false
 	}
-	if len(t.Before) == 0 || !t.Behind(s.Adapter) {
-		return true
-	}
-	for _, before := range t.Before {
-		if !before.Visible(who, s) {
-			return false
-		}
-	}
-	return true
+	return len(t.Before) == 0 || t.Hides(who, s) == ""
 }

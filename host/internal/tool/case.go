@@ -56,6 +56,8 @@ type Verdict struct {
 	Args JSON
 	// Err, with Refuse.
 	Err *Error
+	// Line is that of the operator's rule that says so; 0: none does.
+	Line int
 	// Confirm, if not nil, says whether somebody has to decide about the call.
 	Confirm *bool
 }
