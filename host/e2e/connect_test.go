@@ -19,11 +19,12 @@ import (
 
 const connectPage = "../../docs/connect.md"
 
-// kitchen is where recipes are run: a host as the page has it, and a directory beside
-// whose files the packages of the clients are found.
+// kitchen is where recipes are run: a directory beside whose files the packages of the
+// clients are found.
 type kitchen struct {
-	dir, bin, node, python string
-	said                   *strings.Replacer // of what is another here
+	dir, bin, node, python, java, jars string
+
+	said *strings.Replacer // of what is another than on the page; see open
 }
 
 func newKitchen(t *testing.T) *kitchen {
@@ -36,15 +37,23 @@ func newKitchen(t *testing.T) *kitchen {
 	if _, err := os.Stat(python); err != nil {
 		absent(t, "the Python packages of recipes are not installed")
 	}
-	modules, err := filepath.Abs(filepath.Join("recipes", "node_modules"))
-	if err != nil {
-		t.Fatal(err)
+	modules, jars := absolute(t, "recipes/node_modules"), absolute(t, "recipes/java/target/lib")
+	if _, err := os.Stat(jars); err != nil {
+		absent(t, "the Java packages of recipes are not there")
 	}
-	k := &kitchen{dir: t.TempDir(), bin: filepath.Join(modules, ".bin"), node: node22(t), python: python}
+	k := &kitchen{
+		dir: t.TempDir(), bin: filepath.Join(modules, ".bin"),
+		node: node22(t), python: python, java: java(t), jars: filepath.Join(jars, "*"),
+	}
 	if err := os.Symlink(modules, filepath.Join(k.dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
+	return k
+}
 
+// open starts a host as the page has it.
+func (k *kitchen) open(t *testing.T) {
+	t.Helper()
 	config := blocksOf(t, connectPage, "yaml")
 	if len(config) != 1 {
 		t.Fatalf("the page has %d blocks of YAML", len(config))
@@ -57,8 +66,7 @@ func newKitchen(t *testing.T) *kitchen {
 	}
 	install(t, "hello", plugins)
 	h := serve(t, dir)
-	k.said = strings.NewReplacer("http://127.0.0.1:8000/mcp", h.url, "twh_...", token.Token)
-	return k
+	k.said = strings.NewReplacer("http://127.0.0.1:8000", h.base, "twh_...", token.Token)
 }
 
 // cook runs a program, and returns what it has said.
@@ -77,14 +85,16 @@ func (k *kitchen) path() string {
 
 func TestTheRecipesOfTheConnectPageWorkAsTheyStandThere(t *testing.T) {
 	k := newKitchen(t)
+	k.open(t)
 	for language, cook := range map[string]struct {
 		recipes int
-		program string
+		program []string
 		file    string
 	}{
-		"js":     {5, k.node, "recipe.mjs"},
-		"python": {2, k.python, "recipe.py"},
-		"bash":   {1, "bash", "recipe.sh"},
+		"js":     {5, []string{k.node}, "recipe.mjs"},
+		"python": {2, []string{k.python}, "recipe.py"},
+		"java":   {1, []string{k.java, "-cp", k.jars}, "Recipe.java"},
+		"bash":   {1, []string{"bash"}, "recipe.sh"},
 	} {
 		recipes := blocksOf(t, connectPage, language)
 		if len(recipes) != cook.recipes {
@@ -96,7 +106,7 @@ func TestTheRecipesOfTheConnectPageWorkAsTheyStandThere(t *testing.T) {
 				if err := os.WriteFile(file, []byte(k.said.Replace(recipe)), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				out, err := k.cook(t.Context(), cook.program, file)
+				out, err := k.cook(t.Context(), cook.program[0], append(cook.program[1:], file)...)
 				if err != nil || !strings.Contains(out, "Hello, Ann!") {
 					t.Errorf("%s\n%v\n%s", recipe, err, out)
 				}
