@@ -41,7 +41,7 @@ func (s *suite) environment(handshake ...string) ([]string, error) {
 	if s.program.folder {
 		handshake = append(handshake, plugin.FolderVariable)
 	}
-	return adapterprocess.Environment(handshake, s.o.Env)
+	return adapterprocess.Environment(handshake, s.o.Env, 0)
 }
 
 // moor starts the plugin and shakes hands with it.

@@ -77,6 +77,10 @@ func (b *buffer) String() string {
 func workspace(t *testing.T, yaml string) (dir, plugins string) {
 	t.Helper()
 	dir = t.TempDir()
+	// As adapters of a root host have it that are users of their own.
+	if err := os.Chmod(filepath.Dir(dir), 0o711); err != nil {
+		t.Fatal(err)
+	}
 	plugins = filepath.Join(dir, "plugins")
 	if err := os.Mkdir(plugins, 0o755); err != nil {
 		t.Fatal(err)

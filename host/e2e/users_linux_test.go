@@ -25,15 +25,6 @@ func rootHost(t *testing.T) {
 	}
 }
 
-// opened lets others enter a directory of the test: one that was made for it, and
-// the one of all of them above it.
-func opened(t *testing.T, dir string) {
-	t.Helper()
-	if err := os.Chmod(filepath.Dir(dir), 0o711); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // ownUser is what is said of an adapter that has one.
 var ownUser = regexp.MustCompile(`, user (\d+) of its own`)
 
@@ -53,7 +44,6 @@ adapters:
   closed: {plugin: private}
   free: {plugin: mischief, env: {MISCHIEF: intrudes}, sandbox: off}
 `)
-	opened(t, dir)
 	at := func(name string) string { return filepath.Join(dir, name) }
 	file := at("toolwharf.yaml")
 	text, err := os.ReadFile(file)
@@ -148,7 +138,6 @@ func TestUnderStressAnAdapterThatBreedsEndsAtTheLimitOfItsUserAndHarmsNobody(t *
 rules: [{allow: ["*"]}]
 adapters: {bad: {plugin: mischief, env: {MISCHIEF: intrudes}}}
 `)
-	opened(t, dir)
 	for _, plugin := range []string{"echo", "hello", "mischief"} {
 		install(t, plugin, plugins)
 	}

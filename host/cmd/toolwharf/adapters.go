@@ -126,6 +126,9 @@ func (p *program) showAdapter(c *cobra.Command, a control.Adapter) error {
 		{"crashes", strconv.Itoa(a.Crashes)},
 		{"sandbox", a.Sandbox},
 	}
+	if a.Memory != "" {
+		rows = append(rows, []string{"memory", a.Memory})
+	}
 	for _, r := range a.Reach {
 		rows = append(rows, []string{"may", printable(r)})
 	}

@@ -153,6 +153,14 @@ var attempts = map[string]func(a []string) error{
 		groups, err := os.Getgroups()
 		return errors.Join(err, fmt.Errorf("user %d, group %d, others %v", os.Geteuid(), os.Getegid(), groups))
 	},
+	// So many MiB of memory, each page of it.
+	"hoard": func(a []string) error {
+		hoard := make([]byte, number(a[0])<<20)
+		for at := 0; at < len(hoard); at += 4096 {
+			hoard[at] = 1
+		}
+		return nil
+	},
 	// Processes until there can be no more, each of which costs next to nothing.
 	"breed": func([]string) error {
 		for {

@@ -113,6 +113,8 @@ type Limits struct {
 	Timeout time.Duration
 	// MaxInFlight calls at once.
 	MaxInFlight int
+	// Memory of all its processes together, in bytes; 0: any.
+	Memory int64
 	// Restarts within a minute before it backs off.
 	Restarts int
 	// StartTimeout from launch to the first catalogue.
@@ -200,6 +202,8 @@ type About struct {
 	// Sandbox is what confines it, Reach what it may reach.
 	Sandbox string
 	Reach   []string
+	// Memory is what bounds its memory, "" if nothing is to.
+	Memory string
 	// Notes are warnings about the configuration.
 	Notes []string
 }

@@ -50,7 +50,9 @@ type Status struct {
 	Sandbox string
 	// Reach is what it may reach outside of itself.
 	Reach []string
-	Notes []string
+	// Memory is what bounds its memory, "" if nothing is to.
+	Memory string
+	Notes  []string
 	// Tried: its first start has come to an end, whatever end.
 	Tried bool
 }

@@ -34,7 +34,7 @@ func adapters(c *config.Config) []reconcile.Adapter {
 			Name: a.Name, Plugin: a.Plugin, Prefix: a.Prefix, Config: a.Config, Env: a.Env, PassPrincipal: a.PassPrincipal,
 			Limits: adapter.Limits{
 				Timeout: a.Limits.Timeout, MaxInFlight: a.Limits.MaxInFlight, Restarts: a.Limits.Restarts,
-				StartTimeout: startTimeout,
+				Memory: a.Limits.Memory, StartTimeout: startTimeout,
 			},
 			Sandbox: confinement(a), Terms: terms(a),
 			Locate: func(pointer string) string { return a.At(pointer).String() },

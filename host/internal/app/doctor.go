@@ -167,6 +167,9 @@ func (d *Diagnosis) moored(a control.Adapter) {
 	if a.Sandbox == plugin.UnconfinedOff {
 		d.add(doctor.Warned(name, "remove sandbox: off; sandbox.allow gives it what it needs", "its process runs without a sandbox"))
 	}
+	if strings.Contains(a.Memory, "not held") {
+		d.add(doctor.Warned(name, "let the service manager delegate a cgroup to the host (docs/isolation.md)", "memory: %s", a.Memory))
+	}
 	switch state := adapter.State(a.State); {
 	case state == adapter.Ready && a.Cause == "":
 		d.add(doctor.Passed(name, "ready, process %d, %d tools; sandbox: %s", a.PID, a.Tools, a.Sandbox))

@@ -125,7 +125,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		Launcher: &plugin.Launcher{
 			RunDir: runDir.path, MaxResult: int64(kept.Default.Each), Shelf: &pin.Shelf{Dir: runDir.path}, Logs: h.logbook, Redact: h.redactor.Text,
 			Updated: h.registry.Updated, CacheDir: filepath.Join(o.Config.State, "cache"), Log: log,
-			Confinement: h.confinement,
+			Confinement: h.confinement, Cgroups: cgroups(o.OwnProcess),
 		},
 		Registry: h.registry, Pins: h.known.pins, Specs: h.known.specs, Key: h.vault.key, Tell: h.redactor.Set,
 		Pulse: pulse(), Log: log,
@@ -197,7 +197,7 @@ func (h *Host) moored() []control.Adapter {
 		out = append(out, control.Adapter{
 			Name: s.Name, Plugin: s.Plugin, State: string(s.State), Since: s.Since, Prefix: s.Prefix, Tools: s.Tools,
 			Path: s.Path, Version: s.Version, PID: s.PID, Crashes: s.Crashes, Cause: s.Cause, Retry: s.Retry,
-			Sandbox: s.Sandbox, Reach: s.Reach, Notes: s.Notes,
+			Sandbox: s.Sandbox, Reach: s.Reach, Memory: s.Memory, Notes: s.Notes,
 		})
 	}
 	return out

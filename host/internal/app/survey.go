@@ -47,7 +47,7 @@ func survey(ctx context.Context, c *config.Config, lock *pin.Lock, log hclog.Log
 		Secrets: secret.System{Dir: c.Dir},
 		Launcher: &plugin.Launcher{
 			RunDir: runDir.path, MaxResult: int64(kept.Default.Each), Shelf: &pin.Shelf{Dir: runDir.path}, Log: log,
-			Confinement: confine(c, runDir.path, "", []byte(runDir.path)),
+			Cgroups: cgroups(false), Confinement: confine(c, runDir.path, "", []byte(runDir.path)),
 		},
 		Registry: registry.New(), Pins: pin.Fixed(lock), Specs: seen, Key: []byte(runDir.path), Log: log,
 	})

@@ -21,8 +21,8 @@ func (c checker) adapters() {
 		if c.has(at("limits", "timeout")...) && (a.Limits.Timeout <= 0 || a.Limits.Timeout > maxDuration) {
 			c.refuse(at("limits", "timeout"), "", "must be more than 0s and at most a year")
 		}
-		if c.has(at("limits", "memory")...) && a.Limits.Memory < 1<<20 {
-			c.refuse(at("limits", "memory"), "", "must be at least 1MiB")
+		if c.has(at("limits", "memory")...) && a.Limits.Memory < 16<<20 {
+			c.refuse(at("limits", "memory"), "", "must be at least 16MiB")
 		}
 		for key, globs := range map[string][]string{"include": a.Include, "exclude": a.Exclude} {
 			c.globs(at(key), globs)

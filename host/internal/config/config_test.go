@@ -99,6 +99,7 @@ func TestFaults(t *testing.T) {
 		"a size without a unit":                               {"http: {max_body: 1048576}", `1:8: http.max_body: must be a size such as 64KiB, 1MiB or 2GiB, is the number 1048576`},
 		"a size that overflows":                               {"http: {max_body: 99999999999999999999GiB}", `1:8: http.max_body: must be at least 1B and at most 1GiB`},
 		"a body of nothing":                                   {"http: {max_body: 0B}", `1:8: http.max_body: must be at least 1B and at most 1GiB`},
+		"memory that no plugin starts with":                   {"adapters: {a: {plugin: p, limits: {memory: 8MiB}}}", `1:36: adapters.a.limits.memory: must be at least 16MiB`},
 		"a header of nothing":                                 {"http: {max_header: 1KiB}", `1:8: http.max_header: must be at least 4KiB and at most 1MiB`},
 		"a connection that may wait for ever":                 {"http: {idle_timeout: 9h}", `1:8: http.idle_timeout: must be at least 100ms and at most 1h`},
 		"a header that must come at once":                     {"http: {header_timeout: 1ms}", `1:8: http.header_timeout: must be at least 100ms and at most 1h`},

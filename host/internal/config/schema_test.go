@@ -318,7 +318,6 @@ var unbuiltSamples = map[string]string{
 	"adapters.*.tools.*.cache": "adapters: {a: {plugin: p, tools: {a: {cache: 1m}}}}",
 	"adapters.*.may_ask":       "adapters: {a: {plugin: p, may_ask: true}}",
 	"adapters.*.allow_urls":    "adapters: {a: {plugin: p, allow_urls: true}}",
-	"adapters.*.limits.memory": "adapters: {a: {plugin: p, limits: {memory: 1GiB}}}",
 }
 
 func TestTheSchemaThatIsHandedOutIsACopy(t *testing.T) {

@@ -33,7 +33,6 @@ var notBuilt = []unbuilt{
 	{key: keys("adapters", "*", "tools", "*", "cache"), advice: "remove it; no answer is repeated"},
 	{key: keys("adapters", "*", "may_ask"), when: not("false"), advice: "remove it"},
 	{key: keys("adapters", "*", "allow_urls"), when: not("false"), advice: "remove it"},
-	{key: keys("adapters", "*", "limits", "memory"), advice: "remove it and limit the memory from outside, by a container or a service manager"},
 }
 
 func keys(k ...string) []string { return k }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter/account"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process/cgroup"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 )
 
@@ -17,7 +18,16 @@ import (
 func Kernel(ctx context.Context) []Check {
 	s := sandbox.Probe()
 	checks := append([]Check{landlock(s), seccomp(s)}, namespaces()...)
-	return append(checks, users(), confinement(s), strict(ctx, s))
+	return append(checks, users(), memory(), confinement(s), strict(ctx, s))
+}
+
+// memory looks whether the memory of adapters can be limited.
+func memory() Check {
+	const name = "memory"
+	if _, err := cgroup.Look(); err != nil {
+		return Passed(name, "limits.memory of an adapter bounds each of its processes, not all of them together: %v", err)
+	}
+	return Passed(name, "limits.memory of an adapter bounds all of its processes together, by a cgroup")
 }
 
 // users looks whether adapters can have users of their own.

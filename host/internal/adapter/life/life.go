@@ -237,7 +237,7 @@ func (l *Life) failed(w wanted, cur *running, err error, delay time.Duration) {
 			s.Cause = "the new version did not start, the old one serves on: " + s.Cause
 			return
 		}
-		s.PID, s.Version, s.Sandbox, s.Reach = 0, "", unconfined, nil
+		s.PID, s.Version, s.Sandbox, s.Reach, s.Memory = 0, "", unconfined, nil, ""
 		var refused *adapter.StartError
 		var needs *adapter.NeedsConfigError
 		switch {

@@ -266,6 +266,7 @@ func (l *Life) offer(r *running, c adapter.Catalog) error {
 		r.specs, r.newest, r.retired, r.under, l.current = specs, c, retired, r.terms[0].Digest(), r
 		s.State, s.Tools, s.Cause, s.Retry, s.Tried = adapter.Ready, served, "", nil, true
 		s.PID, s.Version, s.Sandbox, s.Reach = about.PID, about.Version, cmp.Or(about.Sandbox, unconfined), about.Reach
+		s.Memory = about.Memory
 		s.Notes = append(append([]string(nil), about.Notes...), notes...)
 	})
 	return nil
@@ -395,6 +396,6 @@ func (l *Life) leave(r *running, state adapter.State, cause string) {
 	}
 	l.update(func(s *adapter.Status) {
 		s.State, s.Cause, s.Tools, s.PID, s.Tried, s.Retry, s.Notes = state, cause, 0, 0, true, nil, nil
-		s.Sandbox, s.Reach = unconfined, nil
+		s.Sandbox, s.Reach, s.Memory = unconfined, nil, ""
 	})
 }

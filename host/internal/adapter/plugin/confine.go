@@ -145,7 +145,14 @@ func (l *Launcher) described(ctx context.Context, d *adapter.Desired, at string,
 		l.Log.Warn("no cache directory", "adapter", d.Name, "error", err)
 		cacheDir = ""
 	}
-	proc, client, conn, err := l.launch(ctx, d, argv, c)
+	m, err := l.memory(d)
+	if err != nil {
+		if c != nil {
+			c.remove()
+		}
+		return nil, startError(adapter.PhaseLaunch, err)
+	}
+	proc, client, conn, err := l.launch(ctx, d, argv, c, m)
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +164,7 @@ func (l *Launcher) described(ctx context.Context, d *adapter.Desired, at string,
 	if err := in.describe(ctx, d); err != nil {
 		return in, err
 	}
+	in.about.Memory = m.said
 	if c != nil {
 		in.about.Sandbox = c.said(l.Confinement.Support)
 		for _, said := range given.Said {

@@ -5,6 +5,7 @@ package plugin
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process/cgroup"
 	"github.com/toolwharf/toolwharf/host/internal/pin"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
@@ -70,6 +72,8 @@ type Launcher struct {
 	Logs Logs
 	// Confinement confines what is started; nil: nothing does.
 	Confinement *Confinement
+	// Cgroups is the host's part of cgroup v2, or why it has none; nil: it has none.
+	Cgroups func() (*cgroup.Tree, error)
 	// Redact takes an adapter's secrets out of what is said of it; may be nil.
 	Redact func(adapter, text string) string
 	Log    hclog.Logger
@@ -128,22 +132,26 @@ func (l *Launcher) take(p *adapter.Program) (at string, hash tool.Digest, err er
 	return at, p.Pin, err
 }
 
-// launch executes the program, in a cage unless that is nil, and shakes hands with
-// it.
-func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string, c *cage) (_ *process.Process, _ *goplugin.Client, _ *grpc.ClientConn, err error) {
+// launch executes the program, in a cage unless that is nil and with so much memory,
+// and shakes hands with it.
+func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string, c *cage, m *memory) (_ *process.Process, _ *goplugin.Client, _ *grpc.ClientConn, err error) {
 	var proc *process.Process
-	if c != nil {
-		defer func() {
-			if err != nil {
-				c.remove()
-				return
-			}
-			go func() {
-				<-proc.Done()
-				c.remove()
-			}()
-		}()
+	over := func() {
+		m.end(l, d.Name)
+		if c != nil {
+			c.remove()
+		}
 	}
+	defer func() {
+		if err != nil {
+			over()
+			return
+		}
+		go func() {
+			<-proc.Done()
+			over()
+		}()
+	}()
 	keys, err := newPair()
 	if err != nil {
 		return nil, nil, nil, startError(adapter.PhaseLaunch, err)
@@ -168,19 +176,12 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: l.RunDir},
 		Logger:           l.Log.Named(d.Name),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
-			env, err := process.Environment(append(cmd.Env, handshake...), d.Env)
+			spec, err := execution(d, argv, append(cmd.Env, handshake...), socketDir, c)
 			if err != nil {
 				_ = os.Remove(socketDir) // go-plugin removes it only once there is a runner
 				return nil, err
 			}
-			spec := process.Spec{Path: argv[0], Args: argv[1:], Env: env, Dir: d.Dir, SocketDir: socketDir}
-			if c != nil {
-				if err := c.own(socketDir); err != nil {
-					_ = os.Remove(socketDir)
-					return nil, err
-				}
-				spec.Sandbox = c.policy
-			}
+			m.limit(&spec)
 			proc = process.New(spec)
 			close(started)
 			return &quiet{proc, func(r io.Reader) { l.read(d.Name, r) }}, nil
@@ -223,6 +224,23 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string
 	}
 	client.Kill() // also removes the socket directory
 	return nil, nil, nil, failure
+}
+
+// execution is what is to be executed, in a cage unless that is nil.
+func execution(d *adapter.Desired, argv, env []string, socketDir string, c *cage) (process.Spec, error) {
+	env, err := process.Environment(env, d.Env, d.Limits.Memory)
+	if err != nil {
+		return process.Spec{}, err
+	}
+	spec := process.Spec{Path: argv[0], Args: argv[1:], Env: env, Dir: d.Dir, SocketDir: socketDir}
+	if !d.Program.Pin.IsZero() && d.Program.Command == nil {
+		spec.Program = hex.EncodeToString(d.Program.Pin[:])
+	}
+	if c != nil {
+		err = c.own(socketDir)
+		spec.Sandbox = c.policy
+	}
+	return spec, err
 }
 
 // certified reports whether a handshake line has a certificate. go-plugin takes

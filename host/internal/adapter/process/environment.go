@@ -6,6 +6,7 @@ package process
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,8 +17,9 @@ var reserved = []string{
 }
 
 // Environment is the whole environment of a plugin: the handshake, the bounds
-// of its runtime, and the adapter's own variables; nothing of the host's.
-func Environment(handshake []string, own map[string]string) ([]string, error) {
+// of its runtime, and the adapter's own variables; nothing of the host's. memory is
+// what it may have, in bytes; 0: that is not limited.
+func Environment(handshake []string, own map[string]string, memory int64) ([]string, error) {
 	env := slices.Clone(handshake)
 	if _, set := own["GOMAXPROCS"]; !set {
 		// Measured: one thread of Go code is faster for small plugins, whose
@@ -25,7 +27,11 @@ func Environment(handshake []string, own map[string]string) ([]string, error) {
 		env = append(env, "GOMAXPROCS=1")
 	}
 	if _, set := own["GOMEMLIMIT"]; !set {
-		env = append(env, "GOMEMLIMIT=256MiB")
+		limit := "256MiB"
+		if memory > 0 { // what is left is for what the collector does not see
+			limit = strconv.FormatInt(memory/10*9, 10)
+		}
+		env = append(env, "GOMEMLIMIT="+limit)
 	}
 	names := make([]string, 0, len(own))
 	for name := range own {

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter/account"
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process/guardian"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/profile"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 )
@@ -125,7 +126,7 @@ func TestAProcessInNamespacesIsTheUserThatTheHostIsAndItsGuardianTheFirst(t *tes
 	spec.Sandbox.Landlock = 0 // it forbids to look
 	r := start(t, spec)
 	r.line(t)
-	if alive, _ := lives(r.PID()); !alive || !descends(r.PID(), r.cmd.Process.Pid) || r.PID() == r.cmd.Process.Pid {
+	if alive, _ := lives(r.PID()); !alive || !guardian.Descends(r.PID(), r.cmd.Process.Pid) || r.PID() == r.cmd.Process.Pid {
 		t.Errorf("the host takes it for %d, its guardian is %d", r.PID(), r.cmd.Process.Pid)
 	}
 	uid := fmt.Sprint(os.Getuid())

@@ -37,7 +37,7 @@ func (p *Process) serves(conn net.Conn) error {
 	}
 	// Whatever the plugin started descends from its guardian, also what has left
 	// the plugin.
-	if !descends(int(cred.Pid), p.cmd.Process.Pid) {
+	if !guardian.Descends(int(cred.Pid), p.cmd.Process.Pid) {
 		return fmt.Errorf("the plugin's socket is served by process %d, which the plugin (%d) has not started", cred.Pid, p.PID())
 	}
 	if p.spec.Sandbox == nil {
@@ -51,20 +51,4 @@ func (p *Process) serves(conn net.Conn) error {
 		return fmt.Errorf("the plugin's socket is served by user %d, and the plugin is user %d", cred.Uid, user)
 	}
 	return nil
-}
-
-// descends reports whether pid is ancestor or a descendant of it.
-func descends(pid, ancestor int) bool {
-	const generations = 32
-	for range generations {
-		if pid == ancestor {
-			return true
-		}
-		parent, ok := guardian.Parent(pid)
-		if !ok || parent < 1 {
-			return false
-		}
-		pid = parent
-	}
-	return false
 }

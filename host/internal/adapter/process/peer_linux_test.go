@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process/guardian"
 )
 
 // The roles serve a socket, or start a process that does.
@@ -92,7 +94,7 @@ func TestDescent(t *testing.T) {
 		"one that there is not":         {1 << 30, os.Getpid(), false},
 		"everybody, of the first there": {os.Getpid(), 1, true},
 	} {
-		if got := descends(tc.pid, tc.ancestor); got != tc.want {
+		if got := guardian.Descends(tc.pid, tc.ancestor); got != tc.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

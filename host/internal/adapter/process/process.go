@@ -20,6 +20,7 @@ import (
 
 	"github.com/hashicorp/go-plugin/runner"
 
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process/cgroup"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 )
 
@@ -37,6 +38,14 @@ type Spec struct {
 	SocketDir string
 	// Sandbox confines it, where sandbox.Here; nil: nothing does.
 	Sandbox *sandbox.Policy
+	// Program is the SHA-256 of the executable, in hex, without which nothing is
+	// executed; "": whatever lies there. It takes a guardian.
+	Program string
+	// Memory is the most private memory of each process, in bytes; 0: any. It takes a
+	// guardian.
+	Memory int64
+	// Group is where all of it runs; nil: where this process does.
+	Group *cgroup.Group
 }
 
 // Process is one started process and everything that it starts: they end
@@ -85,7 +94,7 @@ func (p *Process) Start(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("stderr of %s: %w", p.spec.Path, err)
 	}
-	if p.leash, err = spawn(cmd, p.spec.Sandbox); err != nil {
+	if p.leash, err = spawn(cmd, &p.spec); err != nil {
 		return err
 	}
 	p.cmd = cmd

@@ -20,7 +20,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/guardian"
-	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 )
 
 const (
@@ -45,13 +44,14 @@ type leash struct {
 // session of its own: it does not get the terminal's Ctrl-C, and no plugin can
 // read the terminal. When the host dies it is not killed but continued: it may
 // have been stopped, and has yet to end what it guards.
-func spawn(cmd *exec.Cmd, policy *sandbox.Policy) (leash, error) {
+func spawn(cmd *exec.Cmd, spec *Spec) (leash, error) {
+	policy := spec.Sandbox
 	strict := policy != nil && policy.Strict
 	if strict {
 		policy = own(policy)
 	}
-	order, err := json.Marshal(policy)
-	if err == nil && len(order) >= guardian.MaxPolicy {
+	order, err := json.Marshal(guardian.Order{Sandbox: policy, Memory: spec.Memory, Program: spec.Program})
+	if err == nil && len(order) >= guardian.MaxOrder {
 		err = errors.New("it has too many rules")
 	}
 	if err != nil {
@@ -67,6 +67,9 @@ func spawn(cmd *exec.Cmd, policy *sandbox.Policy) (leash, error) {
 	cmd.Args = append([]string{guardian.Word, guardian.Word, path}, cmd.Args[1:]...)
 	cmd.ExtraFiles = []*os.File{theirs}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT}
+	if spec.Group != nil {
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, spec.Group.FD()
+	}
 	if strict {
 		isolate(cmd.SysProcAttr, policy)
 	}

@@ -10,8 +10,6 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 )
 
 // leash is nothing here: there is no guardian.
@@ -19,7 +17,7 @@ type leash struct{}
 
 // spawn starts cmd as the leader of a group of its own. It is not killed with the
 // host here; SDKs watch their parent.
-func spawn(cmd *exec.Cmd, _ *sandbox.Policy) (leash, error) {
+func spawn(cmd *exec.Cmd, _ *Spec) (leash, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return leash{}, cmd.Start()
 }

@@ -6,14 +6,12 @@ package process
 import (
 	"os/exec"
 	"syscall"
-
-	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 )
 
 // leash is nothing here: there is no guardian.
 type leash struct{}
 
-func spawn(cmd *exec.Cmd, _ *sandbox.Policy) (leash, error) {
+func spawn(cmd *exec.Cmd, _ *Spec) (leash, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 	return leash{}, cmd.Start()
 }

@@ -124,7 +124,9 @@ type Adapter struct {
 	Sandbox string     `json:"sandbox"`
 	// Reach is what it may reach outside of itself.
 	Reach []string `json:"reach,omitempty"`
-	Notes []string `json:"notes,omitempty"`
+	// Memory is what bounds its memory, if something is to.
+	Memory string   `json:"memory,omitempty"`
+	Notes  []string `json:"notes,omitempty"`
 }
 
 // LogLine is one line of an adapter's log.

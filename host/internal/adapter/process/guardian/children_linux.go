@@ -46,3 +46,19 @@ func Parent(pid int) (parent int, ok bool) {
 	parent, err = strconv.Atoi(fields[1])
 	return parent, err == nil
 }
+
+// Descends reports whether pid is ancestor or a descendant of it.
+func Descends(pid, ancestor int) bool {
+	const generations = 32
+	for range generations {
+		if pid == ancestor {
+			return true
+		}
+		parent, ok := Parent(pid)
+		if !ok || parent < 1 {
+			return false
+		}
+		pid = parent
+	}
+	return false
+}

@@ -17,17 +17,14 @@ package guardian
 // descriptor 3, a socket: the guardian ends the plugin when it is closed.
 const Word = "toolwharf-guardian"
 
-// MaxPolicy bounds what a guardian is told first: by what its plugin is to be
-// confined, a sandbox.Policy as a line of JSON, or null.
-const MaxPolicy = 256 << 10
-
 // What a guardian tells the host, a line each.
 const (
 	// Started is followed by the plugin's process id.
 	Started = "started "
 	// Refused is followed by the errno of the execution that failed.
 	Refused = "refused "
-	// Unconfined is followed by why the plugin could not be confined.
+	// Unconfined is followed by why the plugin could not be confined, or is not what
+	// it was to be.
 	Unconfined = "unconfined "
 	// Clear says that nothing of the plugin is left. The signal follows that has
 	// ended it, or 0: the first process of a pid namespace cannot end by a signal as

@@ -4,10 +4,8 @@
 package guardian
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/signal"
@@ -17,8 +15,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 )
 
 // control is the socket to the host.
@@ -27,7 +23,7 @@ const control = 3
 // Exit statuses of a guardian that has nothing to pass on.
 const (
 	exitMisused  = 2
-	exitConfined = 126 // the plugin cannot be confined as the host demands
+	exitConfined = 126 // it cannot be confined as the host demands, or is not the plugin that it was to be
 	exitRefused  = 127 // the plugin cannot be executed
 )
 
@@ -53,18 +49,19 @@ func guard(path string, argv []string) {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	// What this process was given, it holds for the plugin alone.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	policy, err := order()
+	order, err := hear()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "toolwharf: what confines the plugin:", err)
+		fmt.Fprintln(os.Stderr, "toolwharf: what the plugin is started by:", err)
 		os.Exit(exitConfined)
 	}
-	if policy != nil && policy.Strict {
-		if err := policy.Isolate(); err != nil {
+	strict := order.Sandbox != nil && order.Sandbox.Strict
+	if strict {
+		if err := order.Sandbox.Isolate(); err != nil {
 			unconfined(err)
 		}
 	}
-	pid := start(path, argv, policy)
-	started(pid, policy != nil && policy.Strict)
+	pid := start(path, argv, order)
+	started(pid, strict)
 	// The pipes are the plugin's: the host is to see their end.
 	_ = unix.Dup3(0, 1, 0)
 	_ = unix.Dup3(0, 2, 0)
@@ -74,37 +71,20 @@ func guard(path string, argv []string) {
 	end(status)
 }
 
-// order reads what the host wants the plugin to be confined by, a line of JSON.
-func order() (*sandbox.Policy, error) {
-	var line []byte
-	for b := make([]byte, 4096); len(line) < MaxPolicy; {
-		n, err := unix.Read(control, b)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if n <= 0 {
-			return nil, errors.Join(io.ErrUnexpectedEOF, err)
-		}
-		if line = append(line, b[:n]...); line[len(line)-1] == '\n' {
-			var policy *sandbox.Policy
-			return policy, json.Unmarshal(line, &policy)
-		}
-	}
-	return nil, errors.New("it is too long")
-}
-
 // start starts the plugin from a thread that is confined as the plugin is to be,
 // and that stays: PR_SET_PDEATHSIG of the plugin fires when it ends.
-func start(path string, argv []string, policy *sandbox.Policy) (pid int) {
+func start(path string, argv []string, order *Order) (pid int) {
 	started := make(chan int)
 	go func() {
 		runtime.LockOSThread()
-		if policy != nil {
-			if err := policy.Enter(); err != nil {
-				unconfined(err)
-			}
+		program, err := order.program(path)
+		if err == nil && order.Sandbox != nil {
+			err = order.Sandbox.Enter()
 		}
-		pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{ //nolint:gosec // what the host says is what it is for
+		if err != nil {
+			unconfined(err)
+		}
+		pid, err := syscall.ForkExec(executable(path, program), argv, &syscall.ProcAttr{ //nolint:gosec // what the host says is what it is for
 			Env: os.Environ(), Files: []uintptr{0, 1, 2},
 			Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 		})
@@ -114,13 +94,20 @@ func start(path string, argv []string, policy *sandbox.Policy) (pid int) {
 			tell(fmt.Sprintf("%s%d", Refused, int(no)))
 			os.Exit(exitRefused)
 		}
+		if err := order.bound(pid); err != nil {
+			kill(pid)
+			unconfined(fmt.Errorf("limit of memory: %w", err))
+		}
+		if program != nil {
+			_ = program.Close()
+		}
 		started <- pid
 		select {}
 	}()
 	return <-started
 }
 
-// unconfined says that the plugin is not started, and why.
+// unconfined says that the plugin does not run, and why.
 func unconfined(err error) {
 	fmt.Fprintln(os.Stderr, "toolwharf:", err)
 	tell(Unconfined + err.Error())

@@ -13,8 +13,6 @@ import (
 const (
 	maxOpenFiles = 4096
 	maxFileSize  = 4 << 30
-	// MaxTasks are the processes and threads of a user of its own, in all.
-	MaxTasks = 1024
 )
 
 // Enter puts the calling thread, which is locked to its goroutine, under the

@@ -57,6 +57,10 @@ type Policy struct {
 	Connects bool `json:"connects,omitempty"`
 }
 
+// MaxTasks are the processes and threads of a process that is counted by itself, and
+// of all that it starts.
+const MaxTasks = 1024
+
 // Versions of Landlock that brought something.
 const (
 	abiRefer    = 2
