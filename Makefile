@@ -95,8 +95,9 @@ fmt: $(TOOLS)/golangci-lint $(TOOLS)/buf ## Format everything the way lint wants
 	$(TOOLS)/buf format -w proto
 
 .PHONY: generate
-generate: generators ## Generate Go from proto/
+generate: generators ## Generate Go from proto/ and from the pages of the host
 	PATH="$(TOOLS):$$PATH" $(TOOLS)/buf generate
+	PATH="$(TOOLS):$$PATH" scripts/generate-pages host
 
 .PHONY: check-generated
 check-generated: generators
@@ -135,10 +136,11 @@ clean: ## Remove what was built, but for the tools
 ## Pinned tools, built when first needed
 
 .PHONY: generators
-generators: $(TOOLS)/buf $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc
+generators: $(TOOLS)/buf $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc $(TOOLS)/templ
 
 $(TOOLS)/buf: tools/buf/go.mod tools/buf/go.sum
 $(TOOLS)/golangci-lint: tools/lint/go.mod tools/lint/go.sum
+$(TOOLS)/templ: tools/templ/go.mod tools/templ/go.sum
 $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-grpc: tools/protoc/go.mod tools/protoc/go.sum
 
 $(TOOLS)/%:

@@ -8,12 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolwharf/toolwharf/host/internal/app"
+	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/face/control"
 )
@@ -148,21 +148,11 @@ func (p *program) showApproval(c *cobra.Command, a *control.Approval) error {
 	return nil
 }
 
-// shownArgs are arguments as a person can judge them: every character that a
-// terminal would hide or act upon is escaped, digits are as they came.
 func shownArgs(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return "(no longer kept)"
 	}
-	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(string(raw), "\uFFFD") {
-		if r == '\n' || printable(string(r)) == string(r) {
-			b.WriteRune(r)
-			continue
-		}
-		fmt.Fprintf(&b, "\\u{%x}", r)
-	}
-	return b.String()
+	return approval.Readable(raw)
 }
 
 func (p *program) approvalsDecide(approve bool) *cobra.Command {

@@ -30,8 +30,7 @@ func (h *Host) newExecutor(id string) (*executor.Executor, error) {
 		return nil, err
 	}
 	h.reloads.rules = policy.rules
-	sealer, err := h.sealer()
-	if err != nil {
+	if h.sealed, err = h.sealer(); err != nil {
 		return nil, err
 	}
 	asking := asking(h.config)
@@ -41,7 +40,7 @@ func (h *Host) newExecutor(id string) (*executor.Executor, error) {
 	}
 	x := executor.New(executor.Config{
 		Registry: h.registry,
-		Journal:  h.vault.spool, Approvals: h.vault.store, Sealer: sealer, Asking: asking, Redactor: &h.redactor,
+		Journal:  h.vault.spool, Approvals: h.vault.store, Sealer: h.sealed, Asking: asking, Redactor: &h.redactor,
 		MaxResult: MaxResult, Kept: h.kept, Reached: crashPoint(), Host: id, Key: h.vault.key, Log: telemetry.Slog(h.log.Named("executor")),
 	})
 	x.SetPolicy(policy.Policy)

@@ -33,6 +33,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/pin"
 	"github.com/toolwharf/toolwharf/host/internal/redact"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
+	"github.com/toolwharf/toolwharf/host/internal/seal"
 	"github.com/toolwharf/toolwharf/host/internal/secret"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
@@ -71,7 +72,8 @@ type Host struct {
 	executor    *executor.Executor
 	redactor    redact.Redactor
 	rates       limit.Rates
-	tried       atomic.Bool // each adapter was, once
+	sealed      *seal.Sealer // of what travels through clients and browsers
+	tried       atomic.Bool  // each adapter was, once
 	reconciler  *reconcile.Reconciler
 	known       known
 	confinement *plugin.Confinement

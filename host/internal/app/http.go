@@ -7,12 +7,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/auth"
+	"github.com/toolwharf/toolwharf/host/internal/face/approve"
 	httpface "github.com/toolwharf/toolwharf/host/internal/face/http"
 	"github.com/toolwharf/toolwharf/host/internal/face/mcp"
 	"github.com/toolwharf/toolwharf/host/internal/telemetry"
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // finishTime is how long calls that run may go on when the host is to end.
@@ -33,7 +37,9 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 	site := h.site(door, face)
 	site.Operator = operators.Has
 	approvals := httpface.Approvals{Desk: h.desk(), Operator: operators.Identify, Log: site.Log}
-	site.Routes = approvals.Routes()
+	site.Routes = append(approvals.Routes(), httpface.Route{
+		Pattern: "/approve/", Access: httpface.Anyone, Handler: h.approvalPage(operators, site.Log),
+	})
 	server, err := httpface.Listen(ctx, site)
 	if err != nil {
 		return errors.Join(err, h.Close())
@@ -77,6 +83,21 @@ func (h *Host) site(door *auth.Door, face *mcp.Face) httpface.Config {
 		Identify: identify(door), As: mcp.WithPrincipal, Authenticated: authenticated, Anonymous: anonymous,
 		Log: telemetry.Slog(h.log.Named("http")),
 	}
+}
+
+// approvalPage is where people decide.
+func (h *Host) approvalPage(operators *auth.Operators, log *slog.Logger) http.Handler {
+	return approve.Handler(approve.Config{
+		Host: h.config.Name, Desk: h.desk(), Operators: operators, Sealer: h.sealed, PublicURL: h.config.HTTP.PublicURL,
+		Tool: func(name string) (title string, spec, origin tool.Digest, there bool) {
+			o, there := h.registry.Snapshot().Find(name)
+			if !there {
+				return "", spec, origin, false
+			}
+			return o.Spec.Title, o.Spec.Digest, o.Origin, true
+		},
+		MaxForm: h.config.HTTP.MaxBody, Log: log,
+	})
 }
 
 // openTo says whether callers without a name are wanted, and whether there are none.

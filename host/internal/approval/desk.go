@@ -64,6 +64,10 @@ func (k *Desk) Decide(ctx context.Context, id string, by tool.Principal, d Decis
 	if len(d.Reason) > MaxReason || strings.ContainsFunc(d.Reason, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return nil, faulty("a reason is one line of at most %d bytes", MaxReason)
 	}
+	args, err := editedArgs(d)
+	if err != nil {
+		return nil, err
+	}
 	r, err := k.Store.Approval(ctx, id)
 	if err != nil {
 		return nil, err
@@ -71,41 +75,52 @@ func (k *Desk) Decide(ctx context.Context, id string, by tool.Principal, d Decis
 	if r.Mode == Form {
 		return nil, faulty("approval %s is asked of the calling client's user", id)
 	}
-	// Who holds the operator token is never the asker of a model's call: a
-	// call of its own was typed by the same person who decides.
-	if by.Kind != tool.Operator && by.String() == r.Principal && !k.Self {
+	if k.Own(by, r) {
 		return nil, ErrSelf
 	}
 	if r.Status != Pending { // whatever else is wrong
 		return nil, &StatusError{ID: r.ID, Status: r.Status, Running: r.Running}
 	}
-	if d.Edited, err = k.edited(r, d); err != nil {
-		return nil, err
+	if d.Edited != nil {
+		if asked, err := tool.ParseArgs(r.Args); err == nil && asked.Digest() == args.Digest() {
+			d.Edited = nil // another spelling of the same
+		} else if err := k.fits(r.Tool, args); err != nil {
+			return nil, err
+		}
 	}
 	d.By = by.String()
 	return k.Store.Decide(ctx, id, d)
 }
 
-// edited are the arguments that are to run in place of the asked ones, nil if
-// those are. Another spelling of the same edits nothing.
-func (k *Desk) edited(r *Record, d Decision) ([]byte, error) {
-	if d.Edited == nil {
-		return nil, nil
-	}
-	if !d.Approve {
-		return nil, faulty("a denial edits nothing")
+// Own reports whether somebody may not decide about a call because it asked for
+// it. Who holds the operator token is never the asker of a model's call: a call of
+// its own was typed by the same person who decides.
+func (k *Desk) Own(by tool.Principal, r *Record) bool {
+	return by.Kind != tool.Operator && by.String() == r.Principal && !k.Self
+}
+
+// editedArgs are the arguments that are to run in place of the asked ones, no value
+// if those are.
+func editedArgs(d Decision) (tool.JSON, error) {
+	switch {
+	case d.Edited == nil:
+		return tool.JSON{}, nil
+	case !d.Approve:
+		return tool.JSON{}, faulty("a denial edits nothing")
 	}
 	args, err := tool.ParseArgs(d.Edited)
 	if err != nil {
-		return nil, faulty("edited %s", tool.AsError(err).Text)
+		return tool.JSON{}, faulty("edited %s", tool.AsError(err).Text)
 	}
-	if asked, err := tool.ParseArgs(r.Args); err == nil && asked.Digest() == args.Digest() {
-		return nil, nil
+	return args, nil
+}
+
+func (k *Desk) fits(name string, args tool.JSON) error {
+	if k.Fits == nil {
+		return nil
 	}
-	if k.Fits != nil {
-		if err := k.Fits(r.Tool, args); err != nil {
-			return nil, faulty("edited arguments: %s", err.Text)
-		}
+	if err := k.Fits(name, args); err != nil {
+		return faulty("edited arguments: %s", err.Text)
 	}
-	return d.Edited, nil
+	return nil
 }

@@ -117,7 +117,8 @@ func TestEditedArgumentsHaveToFitAndOtherSpellingsEditNothing(t *testing.T) {
 
 func TestWhatIsDecidedAlreadyIsSaidBeforeWhatIsWrongWithAnEdit(t *testing.T) {
 	s := &shelf{record: approval.Record{ID: "apr_1", Status: approval.Expired}}
-	_, err := (&approval.Desk{Store: s}).Decide(t.Context(), "apr_1", tool.Principal{Kind: tool.Operator}, approval.Decision{Approve: true, Edited: []byte("x")})
+	desk := approval.Desk{Store: s, Fits: func(string, tool.JSON) *tool.Error { return tool.Errorf(tool.ArgsInvalid, "", "no") }}
+	_, err := desk.Decide(t.Context(), "apr_1", tool.Principal{Kind: tool.Operator}, approval.Decision{Approve: true, Edited: []byte("{}")})
 	var status *approval.StatusError
 	if !errors.As(err, &status) || status.Status != approval.Expired || s.decided != nil {
 		t.Errorf("%v, decided %+v", err, s.decided)

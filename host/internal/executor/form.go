@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -89,10 +88,10 @@ func saysYes(answer json.RawMessage) bool {
 func visible(raw []byte) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(string(raw), "\uFFFD") {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
+		if approval.Hidden(r) {
 			fmt.Fprintf(&b, "\\u{%x}", r)
+		} else {
+			b.WriteRune(r)
 		}
 		if b.Len() > maxShown {
 			return b.String() + fmt.Sprintf(" ... (%d bytes in all)", len(raw))
