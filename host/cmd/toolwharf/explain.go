@@ -14,20 +14,29 @@ import (
 )
 
 func (p *program) explain() *cobra.Command {
-	var raw string
+	var raw, as string
 	c := &cobra.Command{
 		Use: "explain TOOL", Short: "Say what would happen to a call, and why; run nothing", Args: cobra.ExactArgs(1),
-		Example: "  toolwharf explain shop_query --args '{\"sql\": \"select 1\"}'",
+		Example: "  toolwharf explain shop_query --args '{\"sql\": \"select 1\"}'\n" +
+			"  toolwharf explain shop_query --as '{\"client_id\": \"agent\", \"scopes\": [\"read\"]}'\n" +
+			"  toolwharf explain shop_query --as stdio/local/ada",
 		Long: "Explain asks the same gates that a call goes through, in the same order, and sends nothing. It exits 0\n" +
-			"whatever they say.",
+			"whatever they say. The caller is the operator, or whoever --as describes. A resource or a prompt is named as\n" +
+			"rules name it: resources:URI, prompts:NAME.",
 		ValidArgsFunction: p.completeTool,
 		RunE: func(c *cobra.Command, args []string) error {
 			body, err := arguments(raw, c.InOrStdin())
 			if err != nil {
 				return err
 			}
+			var caller *control.Caller
+			if as != "" {
+				if caller, err = control.ParseCaller(as); err != nil {
+					return &usageError{fmt.Errorf("--as: %w", err)}
+				}
+			}
 			return p.withHost(c, func(ctx context.Context, api control.API) error {
-				e, err := api.Explain(ctx, args[0], body)
+				e, err := api.Explain(ctx, args[0], body, caller)
 				if err != nil {
 					return err
 				}
@@ -53,5 +62,6 @@ func (p *program) explain() *cobra.Command {
 		},
 	}
 	argsFlag(c, &raw)
+	c.Flags().StringVar(&as, "as", "", "the `caller`: JSON with kind, client_id, issuer, subject, scopes, claims, or a name such as anonymous")
 	return c
 }

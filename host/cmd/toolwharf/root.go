@@ -68,7 +68,7 @@ func (p *program) root() *cobra.Command {
 	flags.StringVar(&p.token, "token", "", "operator's `token` for --host (not built yet)")
 	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
 	root.AddCommand(
-		p.serve(), p.validate(), p.doctor(), p.explain(), p.tools(), p.adapters(), p.plugins(), p.dev(), p.approvals(), p.ledger(),
+		p.serve(), p.validate(), p.doctor(), p.explain(), p.rules(), p.tools(), p.adapters(), p.plugins(), p.dev(), p.approvals(), p.ledger(),
 		p.runs(),
 		p.initialise(), p.connect(), p.tokens(), p.config(), p.version(),
 	)

@@ -85,8 +85,8 @@ func (h *Host) newPolicy(c *config.Config, earlier []*rules.Rules) (policy, erro
 	}, judge}, nil
 }
 
-// newRules are the configured rules and defaults.
-func newRules(c *config.Config) (*rules.Rules, error) {
+// ruleList are the configured rules.
+func ruleList(c *config.Config) []rules.Rule {
 	list := make([]rules.Rule, 0, len(c.Rules))
 	for _, r := range c.Rules {
 		rule := rules.Rule{Line: r.Line, Adapters: r.Adapters, Tags: r.Tags, Principals: r.Principals, When: r.When}
@@ -103,8 +103,13 @@ func newRules(c *config.Config) (*rules.Rules, error) {
 		}
 		list = append(list, rule)
 	}
+	return list
+}
+
+// newRules are the configured rules and defaults.
+func newRules(c *config.Config) (*rules.Rules, error) {
 	d := c.Defaults
-	policy, err := rules.New(list, rules.Defaults{
+	policy, err := rules.New(ruleList(c), rules.Defaults{
 		ReadOnly: rules.Verb(d.ReadOnly), Additive: rules.Verb(d.Additive), Destructive: rules.Verb(d.Destructive),
 	})
 	if err != nil {

@@ -80,10 +80,10 @@ func TestExplainGivesTheVerdictsOfDoAndSendsAndRecordsNothing(t *testing.T) {
 			&Explanation{
 				Tool: "orders_get", Adapter: "orders", Effects: tool.ReadOnly, Verdict: tool.Pass,
 				Steps: []Step{
-					{"validate", tool.Pass, "the arguments match the tool's input schema"},
-					{"rules", tool.Pass, "nothing against it"},
-					{"approval", tool.Pass, "nothing against it"},
-					{"limits", tool.Pass, "nothing limits it"},
+					{Gate: "validate", Verdict: tool.Pass, Reason: "the arguments match the tool's input schema"},
+					{Gate: "rules", Verdict: tool.Pass, Reason: "nothing against it"},
+					{Gate: "approval", Verdict: tool.Pass, Reason: "nothing against it"},
+					{Gate: "limits", Verdict: tool.Pass, Reason: "nothing limits it"},
 				},
 			},
 		},
@@ -93,8 +93,8 @@ func TestExplainGivesTheVerdictsOfDoAndSendsAndRecordsNothing(t *testing.T) {
 				Tool: "orders_get", Adapter: "orders", Effects: tool.Destructive, Verdict: tool.Refuse,
 				Gate: "rules", Kind: tool.Denied, Code: "denied", Text: "not for you",
 				Steps: []Step{
-					{"validate", tool.Pass, "the arguments match the tool's input schema"},
-					{"rules", tool.Refuse, "line 3 of the rules"},
+					{Gate: "validate", Verdict: tool.Pass, Reason: "the arguments match the tool's input schema"},
+					{Gate: "rules", Verdict: tool.Refuse, Reason: "line 3 of the rules"},
 				},
 			},
 		},
@@ -103,7 +103,7 @@ func TestExplainGivesTheVerdictsOfDoAndSendsAndRecordsNothing(t *testing.T) {
 			&Explanation{
 				Tool: "orders_get", Adapter: "orders", Effects: tool.Additive, Verdict: tool.Refuse,
 				Gate: "validate", Kind: tool.ArgsInvalid, Code: "invalid_args",
-				Steps: []Step{{"validate", tool.Refuse, "the arguments do not match the tool's input schema"}},
+				Steps: []Step{{Gate: "validate", Verdict: tool.Refuse, Reason: "the arguments do not match the tool's input schema"}},
 			},
 		},
 		"edited arguments": {
@@ -111,10 +111,10 @@ func TestExplainGivesTheVerdictsOfDoAndSendsAndRecordsNothing(t *testing.T) {
 			&Explanation{
 				Tool: "orders_get", Adapter: "orders", Effects: tool.ReadOnly, Verdict: tool.Pass,
 				Steps: []Step{
-					{"validate", tool.Pass, "the arguments match the tool's input schema"},
-					{"hook", tool.Edit, "because"},
-					{"rules", tool.Pass, "nothing against it"},
-					{"limits", tool.Pass, "nothing limits it"},
+					{Gate: "validate", Verdict: tool.Pass, Reason: "the arguments match the tool's input schema"},
+					{Gate: "hook", Verdict: tool.Edit, Reason: "because"},
+					{Gate: "rules", Verdict: tool.Pass, Reason: "nothing against it"},
+					{Gate: "limits", Verdict: tool.Pass, Reason: "nothing limits it"},
 				},
 			},
 		},
@@ -123,7 +123,7 @@ func TestExplainGivesTheVerdictsOfDoAndSendsAndRecordsNothing(t *testing.T) {
 			&Explanation{
 				Tool: "orders_get", Adapter: "orders", Effects: tool.Destructive, Verdict: tool.Ask,
 				Gate: "rules", Kind: tool.ApprovalPending, Text: "line 4",
-				Steps: []Step{{"validate", tool.Pass, "the arguments match the tool's input schema"}, {"rules", tool.Ask, "line 4"}},
+				Steps: []Step{{Gate: "validate", Verdict: tool.Pass, Reason: "the arguments match the tool's input schema"}, {Gate: "rules", Verdict: tool.Ask, Reason: "line 4"}},
 			},
 		},
 	} {

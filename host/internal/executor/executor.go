@@ -149,8 +149,9 @@ type Policy struct {
 	// everybody may of all. A call of something that is hidden is answered like
 	// that of something that is not there, and recorded as refused.
 	Visible func(tool.Principal, *tool.Spec) bool
-	// Hides says for the operator why Visible says no; may be nil.
-	Hides func(tool.Principal, *tool.Spec) string
+	// Hides says for the operator why Visible says no, and by which line of the
+	// rules, 0 if by none; may be nil.
+	Hides func(tool.Principal, *tool.Spec) (why string, line int)
 	// Settled reports whether Visible says the same of the same as long as the
 	// policy and the catalogue stay; nil: it does.
 	Settled func() bool
@@ -159,6 +160,18 @@ type Policy struct {
 // Sees reports whether a principal may know of what is offered.
 func (p *Policy) Sees(who tool.Principal, s *tool.Spec) bool {
 	return p.Visible == nil || p.Visible(who, s)
+}
+
+// hidden reports whether what is called is hidden from its caller, and the verdict
+// if it is.
+func (p *Policy) hidden(c *tool.Case) (bool, tool.Verdict) {
+	err := tool.Errorf(tool.Denied, "hidden", "%s is hidden from %s by the rules", c.Spec.Name, c.Principal)
+	v := tool.Refused(err.Text, err)
+	if p.Hides != nil {
+		err.Detail, v.Line = p.Hides(c.Principal, c.Spec)
+		v.Reason += ": " + err.Detail
+	}
+	return !p.Sees(c.Principal, c.Spec), v
 }
 
 // New returns an executor.
@@ -299,11 +312,8 @@ func (x *Executor) acquire(call *tool.Call) (e registry.Entry, release func(), o
 // thing. What the gates would say of the arguments is not for this caller.
 func (x *Executor) unknown(ctx context.Context, c *tool.Case, p *Policy, row tally) error {
 	row.Gate = gateFind
-	err := tool.Errorf(tool.Denied, "hidden", "%s is hidden from %s by the rules", c.Spec.Name, c.Principal)
-	if p.Hides != nil {
-		err.Detail = p.Hides(c.Principal, c.Spec)
-	}
-	_ = x.end(ctx, c, row, nil, err)
+	_, v := p.hidden(c)
+	_ = x.end(ctx, c, row, nil, v.Err)
 	return &UnknownError{c.Op, c.Name}
 }
 

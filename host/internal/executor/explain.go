@@ -30,6 +30,15 @@ type Step struct {
 	Gate    string        `json:"gate"`
 	Verdict tool.Decision `json:"verdict"`
 	Reason  string        `json:"reason"`
+	// Line is that of the operator's rule that says so; 0: none does.
+	Line int `json:"line,omitempty"`
+	// Confirm says whether somebody has to decide about the call; nil: the gate
+	// says nothing about that.
+	Confirm *bool `json:"confirm,omitempty"`
+}
+
+func stepOf(gate string, v tool.Verdict) Step {
+	return Step{Gate: gate, Verdict: v.Decision, Reason: v.Reason, Line: v.Line, Confirm: v.Confirm}
 }
 
 // Explain asks the gates about a call and sends nothing. The error is an
@@ -43,8 +52,13 @@ func (x *Executor) Explain(ctx context.Context, call *tool.Call) (*Explanation, 
 	policy := x.Policy()
 	c := newCase(call, entry.Offer, policy)
 	e := &Explanation{Tool: c.Spec.Name, Adapter: c.Spec.Adapter, Effects: c.Spec.Effects.Effective(), Steps: []Step{}}
+	if hidden, v := policy.hidden(c); hidden {
+		e.Steps = append(e.Steps, stepOf(gateFind, v))
+		e.Verdict, e.Gate, e.Kind, e.Code, e.Text = v.Decision, gateFind, v.Err.Kind, v.Err.Code, (&UnknownError{c.Op, c.Name}).Error()
+		return e, nil
+	}
 	gate, failed := x.before(ctx, c, policy, func(gate string, v tool.Verdict) {
-		e.Steps = append(e.Steps, Step{gate, v.Decision, v.Reason})
+		e.Steps = append(e.Steps, stepOf(gate, v))
 	})
 	if failed != nil {
 		e.Verdict, e.Gate, e.Kind, e.Code, e.Text = tool.Refuse, gate, failed.Kind, failed.Code, failed.Text
@@ -54,11 +68,11 @@ func (x *Executor) Explain(ctx context.Context, call *tool.Call) (*Explanation, 
 		c.Args = coerced
 	}
 	gate, v := x.judge(ctx, c, policy, entry.Offer, func(gate string, v tool.Verdict) {
-		e.Steps = append(e.Steps, Step{gate, v.Decision, v.Reason})
+		e.Steps = append(e.Steps, stepOf(gate, v))
 	})
 	if v.Decision == tool.Pass {
 		gate, v = policy.Limits.Name(), ask(ctx, policy.Limits, c)
-		e.Steps = append(e.Steps, Step{gate, v.Decision, v.Reason})
+		e.Steps = append(e.Steps, stepOf(gate, v))
 	}
 	e.Verdict = v.Decision
 	if v.Decision == tool.Ask {

@@ -147,19 +147,19 @@ func (p *Rules) Visible(who tool.Principal, s *tool.Spec) bool {
 	return !hidden
 }
 
-// Hides says for the operator why a principal may not know of a tool; empty if it
-// may.
-func (p *Rules) Hides(who tool.Principal, s *tool.Spec) string {
+// Hides says for the operator why a principal may not know of a tool, and by which
+// line, 0 if by a default; empty if it may.
+func (p *Rules) Hides(who tool.Principal, s *tool.Spec) (why string, line int) {
 	by, hidden := p.hides(&who, s)
 	switch {
 	case !hidden:
-		return ""
+		return "", 0
 	case by == nil:
-		return p.byDefault(s).why
+		return p.byDefault(s).why, 0
 	case by.when != nil:
-		return by.said[0] + ", or it cannot be judged"
+		return by.said[0] + ", or it cannot be judged", by.Line
 	}
-	return by.said[0]
+	return by.said[0], by.Line
 }
 
 // hides reports whether no call of a principal could run or wait, and which rule

@@ -52,19 +52,19 @@ func stricter(a, b tool.Verdict) bool {
 	return a.Decision == tool.Refuse || confirms(a) && !confirms(b)
 }
 
-// Hides says for the operator why a principal may not know of something; empty if it
-// may.
-func (t *Transition) Hides(who tool.Principal, s *tool.Spec) string {
-	why := t.Now.Hides(who, s)
+// Hides says for the operator why a principal may not know of something, and by
+// which line; empty if it may.
+func (t *Transition) Hides(who tool.Principal, s *tool.Spec) (why string, line int) {
+	why, line = t.Now.Hides(who, s)
 	if why != "" || len(t.Before) == 0 || !t.Behind(s.Adapter) {
-		return why
+		return why, line
 	}
 	for _, before := range t.Before {
-		if why := before.Hides(who, s); why != "" {
-			return "its adapter is still that of the configuration before: " + why
+		if why, line = before.Hides(who, s); why != "" {
+			return "its adapter is still that of the configuration before: " + why, line
 		}
 	}
-	return ""
+	return "", 0
 }
 
 // Visible reports whether a principal may know of something that is offered: by
@@ -73,5 +73,9 @@ func (t *Transition) Visible(who tool.Principal, s *tool.Spec) bool {
 	if !t.Now.Visible(who, s) {
 		return false
 	}
-	return len(t.Before) == 0 || t.Hides(who, s) == ""
+	if len(t.Before) == 0 {
+		return true
+	}
+	why, _ := t.Hides(who, s)
+	return why == ""
 }

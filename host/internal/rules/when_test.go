@@ -160,7 +160,7 @@ func TestAToolIsVisibleIfSomeCallOfItCouldRunOrWait(t *testing.T) {
 		if got := p.Visible(c.Principal, c.Spec); got != want {
 			t.Errorf("%s: %v", condition, got)
 		}
-		if why := p.Hides(c.Principal, c.Spec); (why == "") != want {
+		if why, _ := p.Hides(c.Principal, c.Spec); (why == "") != want {
 			t.Errorf("%s hides because of %q", condition, why)
 		}
 	}

@@ -34,7 +34,9 @@ type API interface {
 	Tools(context.Context) ([]Tool, error)
 	// Call runs a tool as the operator.
 	Call(ctx context.Context, name string, args json.RawMessage, resume Keys) (*Answer, error)
-	Explain(ctx context.Context, name string, args json.RawMessage) (*executor.Explanation, error)
+	// Explain says what would become of a call; as is who calls, nil the operator.
+	// The name may be that of a resource or a prompt, as rules see it.
+	Explain(ctx context.Context, name string, args json.RawMessage, as *Caller) (*executor.Explanation, error)
 	// Approvals lists approvals, newest first; status "" is all.
 	Approvals(ctx context.Context, status string) ([]Approval, error)
 	Approval(ctx context.Context, id string) (*Approval, error)

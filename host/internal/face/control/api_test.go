@@ -160,7 +160,7 @@ func TestArgumentsThatAreNoneAreAnErrorOfTheCallAndRecorded(t *testing.T) {
 			if len(f.rejected) != 1 || f.rejected[0].Name != "orders_get" || f.rejected[0].Principal.String() != operator.String() {
 				t.Errorf("%s: rejected %+v", args, f.rejected)
 			}
-			e, err := api.Explain(t.Context(), "orders_get", json.RawMessage(args))
+			e, err := api.Explain(t.Context(), "orders_get", json.RawMessage(args), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,7 +182,7 @@ func TestArgumentsThatAreNoneAreAnErrorOfTheCallAndRecorded(t *testing.T) {
 func TestExplainGivesTheExecutorsWords(t *testing.T) {
 	f := &fake{}
 	both(t, f, func(t *testing.T, api API) {
-		got, err := api.Explain(t.Context(), "orders_get", json.RawMessage(`{"a":1}`))
+		got, err := api.Explain(t.Context(), "orders_get", json.RawMessage(`{"a":1}`), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestAToolThatIsNotThereIsNotFoundWhateverItsName(t *testing.T) {
 				if _, err := api.Call(t.Context(), name, json.RawMessage(args), Keys{}); !errors.As(err, &got) || *got != *want {
 					t.Errorf("call of %q with %s: %v", name, args, err)
 				}
-				if _, err := api.Explain(t.Context(), name, json.RawMessage(args)); !errors.As(err, &got) || *got != *want {
+				if _, err := api.Explain(t.Context(), name, json.RawMessage(args), nil); !errors.As(err, &got) || *got != *want {
 					t.Errorf("explain of %q with %s: %v", name, args, err)
 				}
 			}
@@ -236,7 +236,7 @@ func TestABodyThatIsTooLargeIsRefused(t *testing.T) {
 	}
 	for name, call := range map[string]func() error{
 		"call":    func() error { _, err := c.Call(t.Context(), "orders_get", args(maxBody+1), Keys{}); return err },
-		"explain": func() error { _, err := c.Explain(t.Context(), "orders_get", args(8*maxBody)); return err },
+		"explain": func() error { _, err := c.Explain(t.Context(), "orders_get", args(8*maxBody), nil); return err },
 	} {
 		if err := call(); err == nil || !strings.Contains(err.Error(), "arguments are larger than 1048576 bytes") {
 			t.Errorf("%s: %v", name, err)

@@ -128,8 +128,16 @@ func (c *Client) Decide(ctx context.Context, id string, d Decision) (*Approval, 
 }
 
 // Explain asks the gates about a call.
-func (c *Client) Explain(ctx context.Context, name string, args json.RawMessage) (*executor.Explanation, error) {
-	return about[*executor.Explanation](ctx, c, name, "explain", args)
+func (c *Client) Explain(ctx context.Context, name string, args json.RawMessage, as *Caller) (*executor.Explanation, error) {
+	what := "explain"
+	if as != nil {
+		caller, err := json.Marshal(as)
+		if err != nil {
+			return nil, fmt.Errorf("caller: %w", err)
+		}
+		what += "?" + url.Values{"as": {string(caller)}}.Encode()
+	}
+	return about[*executor.Explanation](ctx, c, name, what, args)
 }
 
 // about asks for something to be done with one tool.

@@ -184,7 +184,13 @@ func handler(api API, ending context.Context) http.Handler { //nolint:revive // 
 		if err != nil {
 			return nil, err
 		}
-		return api.Explain(r.Context(), r.PathValue("name"), body)
+		var as *Caller
+		if text := r.URL.Query().Get("as"); text != "" {
+			if as, err = ParseCaller(text); err != nil {
+				return nil, fmt.Errorf("caller: %w", err)
+			}
+		}
+		return api.Explain(r.Context(), r.PathValue("name"), body, as)
 	})
 	return mux
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
@@ -132,8 +133,15 @@ func (s *Service) Call(ctx context.Context, name string, raw json.RawMessage, re
 }
 
 // Explain asks the gates about a call.
-func (s *Service) Explain(ctx context.Context, name string, raw json.RawMessage) (*executor.Explanation, error) {
+func (s *Service) Explain(ctx context.Context, name string, raw json.RawMessage, as *Caller) (*executor.Explanation, error) {
 	call, refused := s.call(name, raw, Keys{})
+	call.Op, call.Name = named(name)
+	if as != nil {
+		var err error
+		if call.Principal, err = as.principal(); err != nil {
+			return nil, fmt.Errorf("caller: %w", err)
+		}
+	}
 	if refused != nil {
 		o, found := s.Catalogue.Snapshot().Find(name)
 		if !found {
@@ -150,6 +158,17 @@ func (s *Service) Explain(ctx context.Context, name string, raw json.RawMessage)
 		return nil, &NotFoundError{"tool", name}
 	}
 	return e, err
+}
+
+// named is what a public name is of, and what it is called by.
+func named(public string) (tool.Op, string) {
+	if uri, ok := tool.ResourceURI(public); ok {
+		return tool.OpResource, uri
+	}
+	if tool.OfAnotherKind(public) {
+		return tool.OpPrompt, strings.TrimPrefix(public, tool.PromptName(""))
+	}
+	return tool.OpTool, public
 }
 
 // call is the call as the operator's; refused, if not nil, is why its arguments
