@@ -241,14 +241,20 @@ func (c *cage) own(dir string) error {
 	return c.give(real)
 }
 
-// environment is what tells the process of its directories, unless the adapter's
-// own variables do.
-func (c *cage) environment(own map[string]string) []string {
+// environment is what tells a process of its directories, unless the adapter's own
+// variables do.
+func (c *cage) environment(d *adapter.Desired, program string) []string {
 	var env []string
-	for _, v := range [][2]string{{"HOME", c.home}, {"TMPDIR", c.tmp}} {
-		if _, set := own[v[0]]; !set {
-			env = append(env, v[0]+"="+v[1])
+	dirs := map[string]string{"HOME": c.home, "TMPDIR": c.tmp}
+	for _, name := range []string{"HOME", "TMPDIR"} {
+		if own, set := d.Env[name]; set {
+			dirs[name] = own
+			continue
 		}
+		env = append(env, name+"="+dirs[name])
+	}
+	if isJava(program) {
+		env = append(env, javaOptions(dirs["HOME"], dirs["TMPDIR"], d.Limits.Memory))
 	}
 	return env
 }

@@ -161,7 +161,7 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string
 		handshake = append(handshake, FolderVariable)
 	}
 	if c != nil {
-		handshake = append(handshake, c.environment(d.Env)...)
+		handshake = append(handshake, c.environment(d, argv[0])...)
 	}
 	started := make(chan struct{})
 	config := &goplugin.ClientConfig{
