@@ -12,7 +12,6 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/rules"
 	"github.com/toolwharf/toolwharf/host/internal/seal"
-	"github.com/toolwharf/toolwharf/host/internal/secret"
 	"github.com/toolwharf/toolwharf/host/internal/telemetry"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
@@ -123,12 +122,9 @@ func newRules(c *config.Config) (*rules.Rules, error) {
 func (h *Host) sealer() (*seal.Sealer, error) {
 	var keys [][]byte
 	for i, k := range h.config.Approval.StateKeys {
-		expanded, missing, err := secret.Expand(k, secret.System{Dir: h.config.Dir})
+		expanded, err := h.expand(fmt.Sprintf("approval.state_keys[%d]", i), k)
 		if err != nil {
-			return nil, fmt.Errorf("approval.state_keys[%d]: %w", i, err)
-		}
-		if len(missing) > 0 {
-			return nil, fmt.Errorf("approval.state_keys[%d]: secret missing: %s", i, missing[0])
+			return nil, err
 		}
 		keys = append(keys, []byte(expanded))
 	}

@@ -36,6 +36,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/seal"
 	"github.com/toolwharf/toolwharf/host/internal/secret"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
+	"github.com/toolwharf/toolwharf/host/internal/webhook"
 )
 
 // MaxResult is the largest result given to a client, in bytes.
@@ -81,8 +82,11 @@ type Host struct {
 	logbook     *logbook.Book
 	ownProcess  bool // see Options
 
-	stop    context.CancelFunc // of the reconciler
+	deliverer *webhook.Deliverer
+
+	stop    context.CancelFunc // of the reconciler and of the deliverer
 	stopped chan error
+	told    chan struct{} // the deliverer has ended
 }
 
 // Open prepares a host: state directory, store, executor. Nothing is started
@@ -103,7 +107,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	}
 	h := &Host{
 		config: o.Config, reloads: reloads{holds: o.Config, sum: o.Config.Sum}, hangup: o.Hangup, version: o.Version, log: o.Log, started: time.Now(),
-		runDir: runDir, registry: registry.New(), kept: kept.New(kept.Default), ownProcess: o.OwnProcess, stopped: make(chan error, 1),
+		runDir: runDir, registry: registry.New(), kept: kept.New(kept.Default), ownProcess: o.OwnProcess, stopped: make(chan error, 1), told: make(chan struct{}),
 	}
 	defer func() {
 		if err != nil {
@@ -115,6 +119,9 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 		return nil, err
 	}
 	if h.executor, err = h.newExecutor(id); err != nil {
+		return nil, err
+	}
+	if h.deliverer, err = h.newDeliverer(); err != nil {
 		return nil, err
 	}
 	h.known = newKnown(o.Config)
@@ -149,6 +156,7 @@ func (h *Host) Start(ctx context.Context) {
 		go rest(ctx, allocated, debug.FreeOSMemory)
 	}
 	go func() { h.stopped <- h.reconciler.Run(ctx) }()
+	go h.tell(ctx)
 }
 
 // AwaitTried returns once each adapter was tried once.
@@ -162,6 +170,7 @@ func (h *Host) Close() error {
 	if h.stop != nil {
 		h.stop()
 		errs = append(errs, <-h.stopped)
+		<-h.told
 	}
 	if h.vault != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime)

@@ -62,7 +62,7 @@ func openVault(ctx context.Context, c *config.Config, host string, log hclog.Log
 		return nil, err
 	}
 	v.store, err = sqlite.Open(ctx, StorePath(c), sqlite.Options{
-		Host: host, Signer: signer, Lease: lease(), Log: logger, Spill: v.spool.Spill,
+		Host: host, Receivers: receivers(c), Signer: signer, Lease: lease(), Log: logger, Spill: v.spool.Spill,
 		Digest: func(args []byte) tool.Digest {
 			j, err := tool.ParseArgs(args)
 			if err != nil {

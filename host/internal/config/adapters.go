@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/rules"
+	"github.com/toolwharf/toolwharf/host/internal/webhook"
 )
 
 // maxDuration bounds every duration: beyond a year it is a slip of the pen.
@@ -86,6 +87,27 @@ func (c checker) approval() {
 	}
 	if c.has("approval", "wait") && (a.Wait < 0 || a.Wait > a.Expires) {
 		c.refuse([]string{"approval", "wait"}, "", "must not be longer than approval.expires")
+	}
+	c.webhooks()
+}
+
+// webhooks refuses receivers that could not be told, or that are one. What
+// references stand for is known when a host starts.
+func (c checker) webhooks() {
+	first := map[string]int{}
+	for i, w := range c.cfg.Approval.Webhooks {
+		at := func(key string) []string { return []string{"approval", "webhooks", itoa(i), key} }
+		if err := webhook.CheckURL(w.URL); err != nil && !strings.Contains(w.URL, "${") {
+			c.refuse(at("url"), "", "%v", err)
+		}
+		if _, err := webhook.ParseSecret(w.Secret); err != nil && !strings.Contains(w.Secret, "${") {
+			c.refuse(at("secret"), "make one with `echo whsec_$(openssl rand -base64 32)`", "%v", err)
+		}
+		if before, taken := first[w.URL]; taken {
+			c.refuse(at("url"), "list its events in one entry", "repeats that of item %d", before)
+			continue
+		}
+		first[w.URL] = i
 	}
 }
 

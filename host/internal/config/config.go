@@ -172,6 +172,15 @@ type Approval struct {
 	Approvers  string        `key:"approvers"`
 	Self       bool          `key:"self"`
 	StateKeys  []string      `key:"state_keys"`
+	Webhooks   []Webhook     `key:"webhooks"`
+}
+
+// Webhook is a program elsewhere that is told of approvals.
+type Webhook struct {
+	URL              string   `key:"url"`
+	Secret           string   `key:"secret"`
+	Events           []string `key:"events"`
+	IncludeArguments bool     `key:"include_arguments"`
 }
 
 // Hook lets an adapter judge or edit the calls of others.

@@ -122,7 +122,7 @@ func (w *writer) ask(r *approval.Record, expires time.Duration, q approval.Quota
 		return err
 	}
 	w.at("asked")
-	return nil
+	return w.post(approval.EventPending, r)
 }
 
 // within returns approval.ErrQuota if one more would be too many.
@@ -219,7 +219,7 @@ func (w *writer) settleApproval(r *approval.Record) error {
 	}
 	w.at("decision recorded")
 	w.tx.decided = append(w.tx.decided, r.ID)
-	return nil
+	return w.post(approval.EventDecided, r)
 }
 
 // decision is the row of a decision.

@@ -176,6 +176,20 @@ var migrations = [...]string{
 		PRIMARY KEY (run, what)
 	) WITHOUT ROWID;
 	CREATE INDEX counts_at ON counts (at);`,
+	// What receivers are still to be told; see approval.Notice. Whoever delivers one
+	// puts off when it is due, and so has it for itself.
+	`CREATE TABLE outbox (
+		seq      INTEGER PRIMARY KEY,
+		id       TEXT NOT NULL UNIQUE,
+		receiver TEXT NOT NULL,
+		event    TEXT NOT NULL,
+		approval TEXT NOT NULL,
+		status   TEXT NOT NULL,
+		at       INTEGER NOT NULL,
+		due      INTEGER NOT NULL,
+		attempts INTEGER NOT NULL
+	);
+	CREATE INDEX outbox_due ON outbox (receiver, due);`,
 }
 
 // keyMigrated stands for the key of a head that is still to be signed.

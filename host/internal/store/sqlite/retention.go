@@ -31,6 +31,7 @@ func (w *writer) sweep(keep time.Duration) error {
 		{"DELETE FROM spooled WHERE id IN (SELECT id FROM spooled WHERE at < ? LIMIT ?)", max(keep, keepSpooled)},
 		{`DELETE FROM counts WHERE (run, what) IN
 			(SELECT run, what FROM counts WHERE at < ? LIMIT ?)`, max(keep, keepCounts)},
+		{"DELETE FROM outbox WHERE seq IN (SELECT seq FROM outbox WHERE at < ? LIMIT ?)", keepOutbox},
 		{`DELETE FROM lost WHERE (call, started) IN
 			(SELECT call, started FROM lost WHERE at < ? LIMIT ?)`, max(keep, keepSpooled)},
 		{`DELETE FROM hosts WHERE host IN (SELECT host FROM hosts WHERE expires < ?

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/store"
@@ -42,6 +43,9 @@ type Options struct {
 	// default 1,000. Others are written with the first rows of a host, when the
 	// store is closed, and after 30 s with rows in none.
 	Checkpoint int
+	// Receivers are who is told of the events of approvals: for each event, names
+	// by which Due gives out what they are to be told.
+	Receivers map[approval.Event][]string
 	// Retention is how long the arguments of an approval are kept after it would
 	// have expired; default 7 days.
 	Retention time.Duration

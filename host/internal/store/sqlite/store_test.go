@@ -23,7 +23,8 @@ func openStore(location string, o storetest.Opening) (storetest.Store, error) {
 	// The race detector and a busy machine make everything slower: a test that
 	// waits is never told that it has waited too long.
 	return Open(context.Background(), location, Options{
-		Busy: time.Minute, Lease: o.Lease, Signer: o.Signer, Digest: o.Digest, Checkpoint: o.Checkpoint, fault: o.Fault,
+		Receivers: storetest.Receivers(),
+		Busy:      time.Minute, Lease: o.Lease, Signer: o.Signer, Digest: o.Digest, Checkpoint: o.Checkpoint, fault: o.Fault,
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/store"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -31,6 +32,8 @@ type writer struct {
 	spill   func(ledger.Row, error)
 	digest  func([]byte) tool.Digest
 	fault   func(point string)
+
+	receivers map[approval.Event][]string
 
 	begin, commit, rollback *sqlite3.Stmt
 	look                    *sqlite3.Stmt
@@ -56,7 +59,7 @@ type writer struct {
 func newWriter(conn *sqlite3.Conn, q *queue, b *bell, v *waiters, opts Options) (*writer, error) {
 	w := &writer{
 		conn: conn, queue: q, bell: b, waiters: v,
-		log: opts.Log, spill: opts.Spill, digest: opts.Digest, fault: opts.fault,
+		log: opts.Log, spill: opts.Spill, digest: opts.Digest, fault: opts.fault, receivers: opts.Receivers,
 		others: map[string]*sqlite3.Stmt{},
 		host:   opts.Host,
 		lease:  lease{term: opts.Lease.Microseconds()},

@@ -12,6 +12,7 @@ import (
 	"context"
 	"iter"
 	"testing"
+	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
@@ -31,6 +32,7 @@ type Store interface {
 	ID() string
 	Host() string
 	Reading
+	Outbox
 	Health() store.Health
 	// Close writes what End has accepted.
 	Close(ctx context.Context) error
@@ -48,6 +50,21 @@ type Reading interface {
 	// Approval and Approvals are for operators, who see everybody's.
 	Approval(ctx context.Context, id string) (*approval.Record, error)
 	Approvals(ctx context.Context, q approval.Query) iter.Seq2[*approval.Record, error]
+}
+
+// Outbox is what others are to be told. Every store of the suite tells "ann" of both
+// events, and "bob" of decisions.
+type Outbox interface {
+	// Due takes over the longest waiting notice to a receiver for a time, nil if
+	// none waits; Forget and Postpone end that.
+	Due(ctx context.Context, receiver string, lease time.Duration) (*approval.Notice, error)
+	Forget(ctx context.Context, id string) error
+	Postpone(ctx context.Context, id string, after time.Duration) error
+}
+
+// Receivers are those of Outbox.
+func Receivers() map[approval.Event][]string {
+	return map[approval.Event][]string{approval.EventPending: {"ann"}, approval.EventDecided: {"ann", "bob"}}
 }
 
 // Opened is a place for a new store and what the suite does to it.
@@ -80,6 +97,7 @@ func Run(t *testing.T, open func(t *testing.T) Opened) {
 		{"following", following},
 		{"closing", closing},
 		{"sharing", sharing},
+		{"telling", telling},
 		{"asking", asking},
 		{"deciding", deciding},
 		{"spending", spending},
