@@ -25,7 +25,7 @@ import (
 // with no key but the usual ones, that its headers say what its body says, and
 // that the tool has no argument in a header. Every other request, and every
 // first one, takes the long way. Both ways end in Face.call and give the same
-// answer byte for byte, but for an id beyond 2^53: the SDK rounds it.
+// answer byte for byte.
 
 // Bounds of what is remembered of clients.
 const (

@@ -122,15 +122,8 @@ func TestWhatIsNotPlainGoesThroughTheSDK(t *testing.T) {
 		"an argument in a header":     {call(m, "route", `{"region":"eu"}`), []string{"Mcp-Param-Region", "us"}},
 		"a further key":               {strings.Replace(plain, `"id":1`, `"id":1,"x":2`, 1), nil},
 		"a further key of the params": {body(m, methodCallTool, `"name":"echo","x":1`, ""), nil},
-		"a key twice":                 {strings.Replace(plain, `"id":1`, `"id":1,"id":2`, 1), nil},
 		"no id":                       {strings.Replace(plain, `"id":1,`, ``, 1), nil},
-		"a null id":                   {strings.Replace(plain, `"id":1`, `"id":null`, 1), nil},
 		"an id with an escape":        {strings.Replace(plain, `"id":1`, `"id":"\u00e9"`, 1), nil},
-		"an id with a fraction":       {strings.Replace(plain, `"id":1`, `"id":1.0`, 1), nil},
-		"an id of -0":                 {strings.Replace(plain, `"id":1`, `"id":-0`, 1), nil},
-		"an id that is no id":         {strings.Replace(plain, `"id":1`, `"id":{}`, 1), nil},
-		"another JSON-RPC":            {strings.Replace(plain, `"2.0"`, `"1.0"`, 1), nil},
-		"_meta that is no JSON":       {strings.Replace(plain, `"elicitation":{}`, `"elicitation":{}},"x":{]`, 1), nil},
 		"another client":              {strings.Replace(plain, `"raw"`, `"other"`, 1), nil},
 		"other capabilities":          {strings.Replace(plain, `"elicitation":{}`, `"elicitation":7`, 1), nil},
 		"no capabilities":             {strings.Replace(plain, `clientCapabilities`, `clientIncapabilities`, 1), nil},
@@ -141,8 +134,6 @@ func TestWhatIsNotPlainGoesThroughTheSDK(t *testing.T) {
 		"another media type":          {plain, []string{"Content-Type", "text/plain"}},
 		"another answer":              {plain, []string{"Accept", "application/json"}},
 		"a stream to go on with":      {plain, []string{"Last-Event-ID", "x_1"}},
-		"an array":                    {`[` + plain + `]`, nil},
-		"something behind it":         {plain + `x`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.detours.Store(0)
@@ -168,16 +159,6 @@ func TestAcquaintancesAreBounded(t *testing.T) {
 	ask(h, versionModern, strings.Replace(call(versionModern, "echo", `{}`), `"raw"`, `"`+strings.Repeat("x", maxAcquaintance)+`"`, 1))
 	if len(h.face.clients.known) != before {
 		t.Error("a very long name was kept")
-	}
-}
-
-func TestAnIDKeepsItsDigits(t *testing.T) {
-	w := newTwins(t)
-	for _, era := range eras {
-		res := ask(w.direct, era, strings.Replace(call(era, "echo", `{}`), `"id":1`, `"id":9007199254740993`, 1))
-		if m := decode[message](t, res.Body.Bytes()); string(m.ID) != "9007199254740993" {
-			t.Errorf("%s", res.Body)
-		}
 	}
 }
 
@@ -212,13 +193,9 @@ func FuzzDirect(f *testing.F) {
 	})
 }
 
-// exotic reports whether the SDK loses what the direct way keeps: an id that is
-// no int64, a number in _meta that is no float64.
+// exotic reports whether the SDK loses what the direct way keeps: a number in _meta
+// that is no float64.
 func exotic(e *envelope) bool {
-	var id int64
-	if len(e.id) > 0 && e.id[0] != '"' && json.Unmarshal(e.id, &id) != nil || id > 1<<53 || id < -1<<53 {
-		return true
-	}
 	var meta map[string]any
 	return e.meta != nil && json.Unmarshal(e.meta, &meta) != nil
 }

@@ -30,8 +30,11 @@ type envelope struct {
 	version, info, capabilities, level, token, run, call json.RawMessage
 	trace                                                struct{ parent, state, baggage json.RawMessage }
 
-	// doubled is a key that the request, its params or its _meta has twice.
-	doubled string
+	// doubled is a key that the request, its params or its _meta has twice, twice
+	// one that the request itself has.
+	doubled, twice string
+	// reply: it has a result or an error, as a response does.
+	reply bool
 	// whole: all of it was read. plain: and there were no members but those
 	// above, in _meta any.
 	whole, plain bool
@@ -56,8 +59,10 @@ func readEnvelope(message []byte) *envelope {
 			e.at.params = from
 		default:
 			e.plain = false
+			e.reply = e.reply || string(key) == "result" || string(key) == "error"
 		}
 	})
+	e.twice = e.doubled
 	e.readParams()
 	return e
 }
@@ -134,7 +139,7 @@ func (e *envelope) forSDK(raw []byte, arguments bool) []byte {
 		return raw
 	}
 	cuts := [...]cut{{e.at.arguments, e.arguments, "{}"}, {e.at.state, e.state, `""`}, {e.at.answers, e.answers, "{}"}}
-	if arguments || len(e.arguments) <= len("{}") {
+	if arguments || string(e.arguments) == "{}" {
 		cuts[0].value = nil
 	}
 	if cuts[0].value == nil && e.state == nil && e.answers == nil {

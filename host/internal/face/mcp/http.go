@@ -52,6 +52,12 @@ func (f *Face) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e := readEnvelope(body)
+	if wrong := faultOf(e, body, r.Header.Get("Mcp-Protocol-Version")); wrong != nil {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write(errorMessage(e.answerable(), wrong))
+		return
+	}
 	o := &origin{principal: principalOf(r.Context()), gone: r.Context(), envelope: e}
 	if e.asks(methodCallTool) {
 		name, _ := textOf(e.name)
@@ -63,6 +69,7 @@ func (f *Face) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(forSDK(o, body)))
+	w = &inJSON{ResponseWriter: w, id: e.id}
 	switch {
 	case e.asks(methodListen):
 		f.serveListen(w, r, o)

@@ -161,9 +161,14 @@ func (l *lines) decode(line []byte) jsonrpc.Message {
 		l.refuse(nil, jsonrpc.CodeInvalidRequest, "batches are not supported: one message a line")
 		return nil
 	}
+	e := readEnvelope(line)
+	if wrong := e.fault(line); wrong != nil {
+		l.refuse(e.answerable(), wrong.Code, wrong.Message)
+		return nil
+	}
 	msg, err := jsonrpc.DecodeMessage(line)
-	if err != nil {
-		l.refuse(nil, jsonrpc.CodeInvalidRequest, "the line is not a JSON-RPC 2.0 message: "+err.Error())
+	if err != nil { // in the SDK's own words, which are of its types
+		l.refuse(e.answerable(), jsonrpc.CodeInvalidRequest, "the line is no message of JSON-RPC 2.0")
 		return nil
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() && req.Method != methodListen {
@@ -209,12 +214,16 @@ func (l *lines) drainedLocked() {
 
 // Write writes a message.
 func (l *lines) Write(_ context.Context, msg jsonrpc.Message) error {
+	res, answers := msg.(*jsonrpc.Response)
+	if answers && res.Error != nil {
+		res.Error = inOurWords(res.Error)
+	}
 	data, err := jsonrpc.EncodeMessage(msg)
 	if err != nil {
 		return fmt.Errorf("encoding: %w", err)
 	}
 	err = l.write(data)
-	if res, ok := msg.(*jsonrpc.Response); ok {
+	if answers {
 		l.mu.Lock()
 		delete(l.waiting, res.ID)
 		l.drainedLocked()

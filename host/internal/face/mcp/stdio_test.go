@@ -17,17 +17,18 @@ func TestAStdioClientSurvivesItsOwnNonsense(t *testing.T) {
 	for _, tt := range []struct {
 		line string
 		code int64
+		id   string
 	}{
-		{`{"jsonrpc":"2.0","id":1,"meth`, -32700},
-		{`nonsense`, -32700},
-		{`{"hello":"world"}`, -32600},
-		{`7`, -32600},
-		{`{"jsonrpc":"1.0","id":1,"method":"ping"}`, -32600},
-		{`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, -32600},
-		{strings.Repeat("x", maxLine+1), -32600},
+		{`{"jsonrpc":"2.0","id":1,"meth`, -32700, "null"},
+		{`nonsense`, -32700, "null"},
+		{`{"hello":"world"}`, -32600, "null"},
+		{`7`, -32600, "null"},
+		{`{"jsonrpc":"1.0","id":1,"method":"ping"}`, -32600, "1"},
+		{`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, -32600, "null"},
+		{strings.Repeat("x", maxLine+1), -32600, "null"},
 	} {
 		p.send(tt.line)
-		if m := p.next(); m.Error == nil || m.Error.Code != tt.code || string(m.ID) != "null" {
+		if m := p.next(); m.Error == nil || m.Error.Code != tt.code || string(m.ID) != tt.id {
 			t.Errorf("%.40s: %+v", tt.line, m)
 		}
 	}
