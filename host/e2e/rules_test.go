@@ -6,6 +6,7 @@ package e2e
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -178,5 +179,71 @@ rules:
 	stdout, _, code := run(t, dir, "validate", "--json")
 	if code != 0 || strings.Count(stdout, `"warning": true`) != 5 || !strings.Contains(stdout, `"valid": true`) {
 		t.Errorf("exit %d: %s", code, stdout)
+	}
+}
+
+func TestARuleJudgesEachCallByItsArgumentsAndByWhatItsCallersTokenGrants(t *testing.T) {
+	t.Parallel()
+	ops, agent := newToken(t, "--client-id", "desk", "--scope", "ops"), newToken(t, "--client-id", "agent")
+	dir := ruled(t, `http: {listen: "`+freePort(t)+`", auth: {tokens: [`+ops.entry()+`, `+agent.entry()+`]}}
+rules:
+  - deny: [echo_echo]
+    when: args.text.matches("(?i)secret")
+  - allow: [echo_notes]
+    when: '"ops" in principal.scopes'
+  - deny: [echo_notes]
+  - deny: [echo_echo]
+    when: size(args.text) > 10.5 && principal.client_id == "agent"
+`)
+	h := serve(t, dir)
+	desk, bot := h.connectWith(ops.header(), "", nil), h.connectWith(agent.header(), "2025-11-25", nil)
+	for _, c := range []struct {
+		who       *mcp.ClientSession
+		tool      string
+		arguments string
+		denied    bool
+	}{
+		{bot, "echo_echo", `{"text":"hello"}`, false},
+		{bot, "echo_echo", `{"text":"SeCrEt"}`, true},
+		{desk, "echo_echo", `{"text":"\u0073ecret"}`, true},
+		{bot, "echo_echo", `{"text":"hello, world"}`, true},
+		{desk, "echo_echo", `{"text":"hello, world"}`, false},
+		{desk, "echo_notes", `{}`, false},
+	} {
+		r, err := c.who.CallTool(t.Context(), &mcp.CallToolParams{Name: c.tool, Arguments: json.RawMessage(c.arguments)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.IsError != c.denied {
+			t.Errorf("%s %s: %s", c.tool, c.arguments, textOf(r))
+		}
+		if c.denied {
+			says(t, r, err, "denied", "denied_by_rule")
+			if text := textOf(r); text != c.tool+" is not allowed here" {
+				t.Errorf("the model is told %q", text)
+			}
+		}
+	}
+	lists(t, desk, "echo_notes", true)
+	lists(t, bot, "echo_notes", false)
+	_, err := bot.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo_notes"})
+	unknown(t, err, "echo_notes")
+	var why []string
+	eventually(t, "the ledger says why", func() error {
+		why = nil
+		for _, row := range rows(t, dir) {
+			if detail, _ := row["detail"].(string); row["outcome"] == "refused" {
+				why = append(why, detail)
+			}
+		}
+		if len(why) != 4 {
+			return fmt.Errorf("%q", why)
+		}
+		return nil
+	})
+	for i, want := range []string{"rule on line 3: deny echo_echo when args.text", "rule on line 3", "rule on line 8", "rule on line 7: deny echo_notes"} {
+		if !strings.HasPrefix(why[i], want) {
+			t.Errorf("%s, want %s", why[i], want)
+		}
 	}
 }

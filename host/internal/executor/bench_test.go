@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"runtime"
 	"testing"
 	"time"
 
@@ -94,10 +95,20 @@ func BenchmarkDo(b *testing.B) {
 	}
 }
 
-func TestACallCostsNoMoreThan60Allocations(t *testing.T) {
+func TestACallCostsNoMoreThan60AllocationsAnd8KB(t *testing.T) {
 	x, l, call := whole(t, tool.ReadOnly)
-	if n := testing.AllocsPerRun(200, func() { _, _ = x.Do(t.Context(), call) }); n > 60 {
+	const runs = 200
+	if n := testing.AllocsPerRun(runs, func() { _, _ = x.Do(t.Context(), call) }); n > 60 {
 		t.Errorf("%v allocations", n)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range runs {
+		_, _ = x.Do(t.Context(), call)
+	}
+	runtime.ReadMemStats(&after)
+	if n := (after.TotalAlloc - before.TotalAlloc) / runs; n > 8<<10 {
+		t.Errorf("%d bytes", n)
 	}
 	if l.other != 0 || l.ok == 0 {
 		t.Errorf("%d answered, %d not", l.ok, l.other)

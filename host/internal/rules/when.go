@@ -41,7 +41,7 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	// fault of the file, and tool and principal alone can be their names.
 	own := env.NewLibrarySubset().AddExcludedFunctions(env.NewFunction("matches"))
 	return cel.NewCustomEnv(
-		cel.StdLib(cel.StdLibSubset(own)), cel.OptionalTypes(), matching(), cel.ASTValidators(cel.ValidateRegexLiterals()),
+		cel.StdLib(cel.StdLibSubset(own)), cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), matching(), cel.ASTValidators(cel.ValidateRegexLiterals()),
 		cel.Variable("tool", text), cel.Variable("tool.name", text), cel.Variable("tool.adapter", text),
 		cel.Variable("tool.effects", text), cel.Variable("tool.idempotent", cel.BoolType), cel.Variable("tool.tags", texts),
 		cel.Variable("args", object),

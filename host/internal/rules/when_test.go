@@ -56,7 +56,7 @@ func TestAConditionSeesTheCall(t *testing.T) {
 		`true`, `tool == "shop_pay" && tool.name == tool`, `tool.adapter == "shop"`, `tool.effects == "additive"`, `!tool.idempotent`,
 		`"money" in tool.tags && size(tool.tags) == 2`,
 		`args.amount == 12`, `args.amount < 12.5`, `args["amount"] > 0`, `args.price == 0.1`, `args.big == 9007199254740993`,
-		`args.big != 9007199254740992`, `args.to.startsWith("a")`, `args.to.matches("^[a-z]+$")`, `args.lines.all(l, l.n > 0)`, `args.lines[0].n == 1`,
+		`args.big != 9007199254740992`, `size(args.to) < 3.5`, `args.to.startsWith("a")`, `args.to.matches("^[a-z]+$")`, `args.lines.all(l, l.n > 0)`, `args.lines[0].n == 1`,
 		`has(args.amount) && !has(args.absent)`, `args.?absent.orValue(3) == 3`, `args.nothing == null`, `args.half == 0.5`,
 		`principal == "[\"desk\",\"https://id.example\",\"ada\"]"`, `principal.kind == "token"`, `principal.client_id == "desk"`,
 		`principal.issuer == "https://id.example"`, `principal.subject == "ada"`, `"write" in principal.scopes`,
