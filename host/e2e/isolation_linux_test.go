@@ -132,6 +132,10 @@ adapters:
 			t.Fatalf("%s has %q", name, homes[name])
 		}
 	}
+	sockets := map[string]string{}
+	for _, name := range names {
+		sockets[name] = i.tries(t, name, "socket_path")
+	}
 	run := filepath.Dir(homes["bare"][0])
 	state := at(".toolwharf")
 
@@ -187,6 +191,15 @@ adapters:
 		"read the environment of another":      fmt.Sprintf("read /proc/%d/environ", freePID),
 		"trace another":                        fmt.Sprintf("ptrace %d", freePID),
 		"signal another":                       fmt.Sprintf("signal %d", freePID),
+		"limit the host":                       fmt.Sprintf("limits %d", hostPID),
+		"limit another":                        fmt.Sprintf("limits %d", freePID),
+		"slow the host down":                   fmt.Sprintf("pace %d", hostPID),
+		"take the host's processors":           fmt.Sprintf("processors %d", hostPID),
+		"share memory with its user":           "shared_memory",
+		"execute what it has made":             "made",
+		"remove the configuration":             "remove " + file,
+		"take the control socket away":         "remove " + filepath.Join(state, "control.sock"),
+		"list the caches":                      "read " + filepath.Join(state, "cache"),
 		"execute a shell":                      "exec /bin/sh",
 		"execute the host":                     "exec " + toolwharf,
 		"open io_uring":                        "io_uring",
@@ -218,6 +231,20 @@ adapters:
 			i.expects(t, "write another's temporary files", name, "write "+other[1]+"/g", refused)
 			i.expects(t, "read the host's stdin", name, "stdin", "EOF")
 			i.expects(t, "find descriptors of others", name, "descriptors", "0 1 2")
+			// What Landlock does not cover ends at a user of its own, and nowhere else: that
+			// is what is said of it.
+			unheld := works
+			if ownUser.MatchString(all[name].Sandbox) {
+				unheld = refused
+			}
+			i.expects(t, "change the mode of a file of the host's user", name, "mode "+at("data/beside"), unheld)
+			i.expects(t, "change the times of a file of the host's user", name, "times "+at("data/beside"), unheld)
+			theirs := sockets[names[(n+1)%len(names)]]
+			if reaches := name == "connected" && unheld == works; !reaches {
+				i.expects(t, "connect to another's socket", name, "dial unix "+theirs, refused)
+			} else {
+				i.expects(t, "connect to another's socket, which will not speak with it", name, "ask "+theirs, "EOF|connection reset by peer|broken pipe")
+			}
 			if name != "connected" {
 				i.expects(t, "connect by TCP", name, "dial tcp "+tcp.Addr().String(), refused)
 				i.expects(t, "connect to the host's socket", name, "dial unix "+filepath.Join(state, "control.sock"), refused)

@@ -146,6 +146,29 @@ var attempts = map[string]func(a []string) error{
 		_ = os.WriteFile(home("f"), nil, 0o600)
 		return os.Chown(home("f"), 12345, 12345)
 	},
+	"limits": func(a []string) error { // leaves them as they are
+		var now unix.Rlimit
+		if err := unix.Prlimit(number(a[0]), unix.RLIMIT_NOFILE, nil, &now); err != nil {
+			return err
+		}
+		return unix.Prlimit(number(a[0]), unix.RLIMIT_NOFILE, &now, nil)
+	},
+	"pace": func(a []string) error { return unix.Setpriority(unix.PRIO_PROCESS, number(a[0]), 0) },
+	"processors": func(a []string) error {
+		var set unix.CPUSet
+		if err := unix.SchedGetaffinity(number(a[0]), &set); err != nil {
+			return err
+		}
+		return unix.SchedSetaffinity(number(a[0]), &set)
+	},
+	"shared_memory": func([]string) error { return call(unix.SYS_SHMGET, 0, 4096) },
+	// A program of its own making: in its home, or in memory.
+	"made": func([]string) error {
+		if err := os.WriteFile(home("made"), []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // it is to be executed
+			return err
+		}
+		return exec.Command(home("made")).Run()
+	},
 	"mode":  func(a []string) error { return os.Chmod(a[0], 0o777) }, //nolint:gosec // that it must not come to it is the point
 	"times": func(a []string) error { return os.Chtimes(a[0], time.Unix(1, 0), time.Unix(1, 0)) },
 	"owner": func(a []string) error { return os.Chown(a[0], os.Getuid(), -1) },
@@ -188,7 +211,8 @@ var attempts = map[string]func(a []string) error{
 		}
 		return fmt.Errorf("%d", child.Process.Pid)
 	},
-	"home": func([]string) error { return fmt.Errorf("%s %s", os.Getenv("HOME"), os.Getenv("TMPDIR")) },
+	"socket_path": func([]string) error { return errors.New(filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s")) },
+	"home":        func([]string) error { return fmt.Errorf("%s %s", os.Getenv("HOME"), os.Getenv("TMPDIR")) },
 }
 
 func call(n, a, b uintptr) error {

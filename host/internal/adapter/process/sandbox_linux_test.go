@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -133,6 +134,32 @@ func init() {
 		attempt("keyctl", call(unix.SYS_KEYCTL))
 		attempt("personality", call(unix.SYS_PERSONALITY, 0xffffffff))
 		attempt("bpf", call(unix.SYS_BPF))
+		host, _ := strconv.Atoi(os.Getenv("HOST"))
+		for name, pid := range map[string]int{"the host": host, "the guardian": os.Getppid()} {
+			var now unix.Rlimit
+			attempt("limits of "+name, func() error {
+				return errors.Join(unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &now), unix.Prlimit(pid, unix.RLIMIT_NOFILE, &now, nil))
+			})
+			attempt("limits of "+name+" in more than 32 bits", call(unix.SYS_PRLIMIT64, 1<<32|uintptr(pid), unix.RLIMIT_NOFILE, uintptr(unsafe.Pointer(&now))))
+			attempt("pace of "+name, func() error { return unix.Setpriority(unix.PRIO_PROCESS, pid, 0) })
+			attempt("pace of the group of "+name, func() error { return unix.Setpriority(unix.PRIO_PGRP, pid, 0) })
+			attempt("processors of "+name, func() error {
+				var set unix.CPUSet
+				return errors.Join(unix.SchedGetaffinity(pid, &set), unix.SchedSetaffinity(pid, &set))
+			})
+			attempt("scheduler of "+name, call(unix.SYS_SCHED_SETSCHEDULER, uintptr(pid), 0, uintptr(unsafe.Pointer(&[2]int32{}))))
+			attempt("disks of "+name, call(unix.SYS_IOPRIO_SET, 1, uintptr(pid), 0))
+		}
+		attempt("pace of the user", func() error { return unix.Setpriority(unix.PRIO_USER, 0, 0) })
+		attempt("own limits", func() error {
+			var now unix.Rlimit
+			return errors.Join(unix.Getrlimit(unix.RLIMIT_NOFILE, &now), unix.Setrlimit(unix.RLIMIT_NOFILE, &now))
+		})
+		attempt("own pace", func() error { return unix.Setpriority(unix.PRIO_PROCESS, 0, 1) })
+		attempt("shared memory", call(unix.SYS_SHMGET, 0, 4096, 0o600|unix.IPC_CREAT))
+		attempt("messages", call(unix.SYS_MSGGET, 0, 0o600|unix.IPC_CREAT))
+		attempt("semaphores", call(unix.SYS_SEMGET, 0, 1, 0o600|unix.IPC_CREAT))
+		attempt("a queue", call(unix.SYS_MQ_OPEN, uintptr(unsafe.Pointer(&[]byte("toolwharf\x00")[0])), unix.O_CREAT|unix.O_RDWR, 0o600, 0))
 		attempt("signal to the guardian", func() error { return unix.Kill(os.Getppid(), 0) })
 		attempt("a shell", func() error { return syscall.Exec("/bin/sh", []string{"sh", "-c", "exit"}, nil) })
 	}
@@ -219,6 +246,10 @@ func TestAConfinedProcessHasItselfAndWhatIsGrantedAndNothingElse(t *testing.T) {
 		"vsock": denied, "netlink": denied, "a family in more than 32 bits": denied, "a pair of datagrams": denied, "a pair": ok,
 		"ptrace": denied, "unshare": denied, "clone into a namespace": denied, "clone3": "function not implemented",
 		"io_uring": denied, "userfaultfd": denied, "keyctl": denied, "personality": denied, "bpf": denied,
+		"limits of the host": denied, "limits of the guardian": denied, "limits of the host in more than 32 bits": denied,
+		"pace of the host": denied, "pace of the guardian": denied, "pace of the group of the host": denied, "pace of the user": denied,
+		"processors of the host": denied, "processors of the guardian": denied, "scheduler of the host": denied, "disks of the host": denied,
+		"own limits": ok, "own pace": ok, "shared memory": denied, "messages": denied, "semaphores": denied, "a queue": denied,
 		"signal to the guardian": denied, "capabilities": "0000000000000000 0000000000000000 1",
 	})
 }

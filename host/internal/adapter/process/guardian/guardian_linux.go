@@ -94,7 +94,7 @@ func start(path string, argv []string, order *Order) (pid int) {
 			tell(fmt.Sprintf("%s%d", Refused, int(no)))
 			os.Exit(exitRefused)
 		}
-		if err := order.bound(pid); err != nil {
+		if err := order.bounded(pid); err != nil {
 			kill(pid)
 			unconfined(fmt.Errorf("limit of memory: %w", err))
 		}

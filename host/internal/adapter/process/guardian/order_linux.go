@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 
 	"golang.org/x/sys/unix"
 
@@ -86,6 +87,24 @@ func executable(path string, f *os.File) string {
 		return path
 	}
 	return opened
+}
+
+// bounded bounds the plugin from a thread that is the plugin's user, which may do so,
+// and not in its sandbox, where nobody may.
+func (o *Order) bounded(plugin int) error {
+	done := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // its credentials go with the thread
+		var err error
+		if o.Sandbox != nil && o.Memory != 0 {
+			err = o.Sandbox.Become()
+		}
+		if err == nil {
+			err = o.bound(plugin)
+		}
+		done <- err
+	}()
+	return <-done
 }
 
 // bound limits what the plugin, and each process that it starts, has of memory. It

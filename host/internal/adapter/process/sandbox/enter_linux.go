@@ -25,7 +25,7 @@ func (p *Policy) Enter() error {
 	}{
 		{"limits", p.limit},
 		{"capabilities", boundCapabilities},
-		{"user", p.become},
+		{"user", p.Become},
 		{"capabilities", dropCapabilities},
 		{"no new privileges", func() error { return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }},
 		{"landlock", p.landlock},

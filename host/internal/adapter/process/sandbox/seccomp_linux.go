@@ -27,12 +27,34 @@ var denied = []string{
 	"unshare", "setns",
 	// Large parts of the kernel that are asked for nothing else.
 	"bpf", "io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd", "perf_event_open",
+	// Memory, messages and semaphores that all processes of a user share: no file
+	// system, so no Landlock, is between them.
+	"shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop", "semtimedop", "semctl", "ipc", "mq_open", "mq_unlink",
 	"add_key", "request_key", "keyctl", "personality", "modify_ldt", "vm86", "vm86old",
 	// The machine.
 	"kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module", "create_module", "reboot", "swapon", "swapoff",
 	"settimeofday", "clock_settime", "clock_settime64", "clock_adjtime", "adjtimex", "stime", "sethostname", "setdomainname", "acct", "syslog",
 	"iopl", "ioperm", "nfsservctl", "lookup_dcookie", "vhangup", "uselib", "ustat", "sysfs", "_sysctl",
 	"mbind", "migrate_pages", "move_pages", "set_mempolicy", "set_mempolicy_home_node",
+}
+
+// Classes of ioprio_set that stand for one process.
+const ioprioProcess = 1
+
+// onlyItself are calls that change how another process runs: its limits, one of which
+// ends it, its pace, its processors. The kernel lets every process of a user do so to
+// all others of that user, and Landlock too. They are left where they name nobody,
+// which is the caller.
+var onlyItself = []seccomp.NameWithConditions{
+	when("prlimit64", condition(0, seccomp.NotEqual, 0), condition(2, seccomp.NotEqual, 0)), // others' limits may be read
+	when("sched_setaffinity", condition(0, seccomp.NotEqual, 0)),
+	when("sched_setscheduler", condition(0, seccomp.NotEqual, 0)),
+	when("sched_setparam", condition(0, seccomp.NotEqual, 0)),
+	when("sched_setattr", condition(0, seccomp.NotEqual, 0)),
+	when("setpriority", condition(0, seccomp.NotEqual, unix.PRIO_PROCESS)),
+	when("setpriority", condition(1, seccomp.NotEqual, 0)),
+	when("ioprio_set", condition(0, seccomp.NotEqual, ioprioProcess)),
+	when("ioprio_set", condition(1, seccomp.NotEqual, 0)),
 }
 
 // Flags of clone that make namespaces.
@@ -112,7 +134,7 @@ func (p *Policy) filter() ([]unix.SockFilter, error) {
 			names = append(names, name)
 		}
 	}
-	conditional := p.sockets()
+	conditional := append(p.sockets(), onlyItself...)
 	conditional = append(conditional, when("clone", condition(0, seccomp.BitsSet, namespaces)))
 	if len(p.Ports) == 0 {
 		if !p.Connects {

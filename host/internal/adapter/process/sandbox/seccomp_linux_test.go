@@ -28,6 +28,7 @@ func TestEveryDeniedCallIsOneOfSomeMachine(t *testing.T) {
 	}
 	for _, name := range []string{
 		"socket", "socketpair", "connect", "sendto", "sendmsg", "sendmmsg", "clone", "clone3", "ptrace", "mount", "unshare", "setns", "bpf",
+		"prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr", "setpriority", "ioprio_set", "shmget", "mq_open",
 		"io_uring_setup", "userfaultfd", "keyctl", "personality", "process_vm_readv", "open_by_handle_at", "pidfd_getfd",
 	} {
 		for _, machine := range []string{"amd64", "arm64"} {

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// become makes the calling thread, and no other, the policy's user. The calls of
+// Become makes the calling thread, and no other, the policy's user. The calls of
 // package syscall are for all threads, and the guardian has yet to end what the
 // thread starts.
-func (p *Policy) become() error {
+func (p *Policy) Become() error {
 	if p.User == 0 {
 		return nil
 	}
