@@ -8,6 +8,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,14 +32,22 @@ func (p *program) approvals() *cobra.Command {
 	c := &cobra.Command{
 		Use: "approvals", Short: "Decide about calls that need approval",
 		Long: "Approvals works on the store of this configuration, whether or not a host runs. Whoever can open it decides as\n" +
-			"the operator, and the ledger says so.",
+			"the operator, and the ledger says so. With --host it asks a host elsewhere over HTTP, as the bearer of --token.",
 	}
 	c.AddCommand(p.approvalsList(), p.approvalsShow(), p.approvalsDecide(true), p.approvalsDecide(false))
 	return c
 }
 
-// withCounter calls f with the running host, or with the store.
+// withCounter calls f with the host elsewhere that --host names, with the running
+// host, or with the store.
 func (p *program) withCounter(c *cobra.Command, f func(context.Context, counter) error) error {
+	if p.host != "" || p.token != "" {
+		remote, err := p.remote()
+		if err != nil {
+			return &usageError{err}
+		}
+		return f(c.Context(), remote)
+	}
 	log := p.quietLog(c)
 	client, err := control.Dial(config.StateOf(p.file))
 	switch {
@@ -56,11 +67,44 @@ func (p *program) withCounter(c *cobra.Command, f func(context.Context, counter)
 	return errors.Join(f(c.Context(), k), closeCounter())
 }
 
+// maxTokenFile bounds the file of a token, in bytes.
+const maxTokenFile = 16 << 10
+
+// remote is the host of --host.
+func (p *program) remote() (*control.Remote, error) {
+	if p.host == "" || p.token == "" {
+		return nil, errors.New("--host and --token go together")
+	}
+	token := p.token
+	if name, isFile := strings.CutPrefix(token, "@"); isFile {
+		raw, err := readAtMost(name, maxTokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("--token: %w", err)
+		}
+		token = strings.TrimSpace(string(raw))
+	}
+	remote, err := control.NewRemote(p.host, token)
+	if err != nil {
+		return nil, fmt.Errorf("--host %s: %w", p.host, err)
+	}
+	return remote, nil
+}
+
+func readAtMost(name string, most int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
 func (p *program) approvalsList() *cobra.Command {
 	var status string
 	c := &cobra.Command{
 		Use: "list", Short: "List approvals, newest first", Args: cobra.NoArgs,
-		Example: "  toolwharf approvals list\n  toolwharf approvals list --status all --json",
+		Example: "  toolwharf approvals list\n  toolwharf approvals list --status all --json\n" +
+			"  toolwharf approvals list --host https://tools.example.com --token @operator.token",
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch status {
 			case "all":

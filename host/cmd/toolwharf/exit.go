@@ -68,6 +68,9 @@ func report(w io.Writer, err error) int {
 	case errors.Is(err, control.ErrNoHost):
 		_, _ = fmt.Fprintf(w, "toolwharf: %v; start one with `toolwharf serve`\n", err)
 		return exitUnreachable
+	case errors.Is(err, control.ErrUnreachable):
+		_, _ = fmt.Fprintf(w, "toolwharf: %v\n", err)
+		return exitUnreachable
 	case errors.Is(err, context.Canceled):
 		_, _ = fmt.Fprintln(w, "toolwharf: interrupted")
 		return exitFailed

@@ -43,9 +43,9 @@ func (p *program) root() *cobra.Command {
 			"  toolwharf tools list               # what can be called\n" +
 			"  toolwharf connect claude           # tell Claude Desktop of it",
 		SilenceUsage: true, SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			if p.host != "" || p.token != "" {
-				return &usageError{errors.New("--host and --token are not built yet: run the command on the host's machine")}
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if (p.host != "" || p.token != "") && !asksElsewhere(c) {
+				return &usageError{errors.New("--host and --token are not built yet but for approvals: run the command on the host's machine")}
 			}
 			if hclog.LevelFromString(p.level) == hclog.NoLevel {
 				return &usageError{fmt.Errorf("--log-level %q: it is trace, debug, info, warn or error", p.level)}
@@ -64,8 +64,8 @@ func (p *program) root() *cobra.Command {
 	flags.BoolVar(&p.json, "json", false, "answer in JSON")
 	flags.StringVar(&p.level, "log-level", "info", "least severe `level` of the log on stderr: trace, debug, info, warn, error")
 	flags.StringVar(&p.format, "log-format", "", "`form` of the log: text, json (default: text on a terminal, json elsewhere)")
-	flags.StringVar(&p.host, "host", "", "`URL` of a host elsewhere (not built yet)")
-	flags.StringVar(&p.token, "token", "", "operator's `token` for --host (not built yet)")
+	flags.StringVar(&p.host, "host", "", "`URL` of a host elsewhere (approvals only, so far)")
+	flags.StringVar(&p.token, "token", "", "operator's `token` for --host, or @file")
 	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
 	root.AddCommand(
 		p.serve(), p.validate(), p.doctor(), p.explain(), p.rules(), p.tools(), p.adapters(), p.plugins(), p.dev(), p.approvals(), p.ledger(),
@@ -74,6 +74,11 @@ func (p *program) root() *cobra.Command {
 	)
 	wordArgErrors(root)
 	return root
+}
+
+// asksElsewhere reports a command that can ask a host elsewhere.
+func asksElsewhere(c *cobra.Command) bool {
+	return c.Parent() != nil && c.Parent().Name() == "approvals"
 }
 
 // wordArgErrors makes usage errors of what cobra says about the number of

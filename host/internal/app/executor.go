@@ -49,7 +49,12 @@ func (h *Host) newExecutor(id string) (*executor.Executor, error) {
 // asking says who decides what needs an approval.
 func asking(c *config.Config) executor.Asking {
 	a := c.Approval
+	var link func(string) string
+	if public := c.HTTP.PublicURL; public != "" {
+		link = func(id string) string { return approval.Link(public, id) }
+	}
 	return executor.Asking{
+		Link:     link,
 		Deferred: a.Mode == "deferred", Form: a.ClientForm, Expires: a.Expires, Wait: a.Wait,
 		Quota: pendingQuota, FormQuota: formQuota,
 	}

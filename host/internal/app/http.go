@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/auth"
@@ -44,18 +46,18 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
-	url := fmt.Sprintf("http://%s%s", server.Address(), h.config.HTTP.Path)
-	closeControl, err := h.serveControl(url)
+	at := fmt.Sprintf("http://%s%s", server.Address(), h.config.HTTP.Path)
+	closeControl, err := h.serveControl(at)
 	if err != nil {
 		return errors.Join(err, server.Shutdown(ctx), h.Close())
 	}
 	defer closeControl()
-	h.warn(url, server.Local(), site.Authenticated, site.Anonymous)
+	h.warn(at, server.Local(), site.Authenticated, site.Anonymous)
 	h.Start(ctx)
 	leave := h.follow(ctx, face)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve() }()
-	h.log.Info("serving", "url", url, "version", h.version)
+	h.log.Info("serving", "url", at, "version", h.version)
 	select {
 	case err = <-served:
 	case <-ctx.Done():
@@ -72,6 +74,11 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 func (h *Host) site(door *auth.Door, face *mcp.Face) httpface.Config {
 	c := h.config.HTTP
 	anonymous, authenticated := h.openTo(door)
+	hosts, origins := c.AllowedHosts, c.AllowedOrigins
+	if public, err := url.Parse(c.PublicURL); err == nil && public.Host != "" { // which is this host
+		hosts = append(slices.Clone(hosts), public.Host)
+		origins = append(slices.Clone(origins), public.Scheme+"://"+public.Host)
+	}
 	return httpface.Config{
 		Listen: c.Listen, MCPPath: c.Path, MCP: face.Handler(), Ready: h.readiness,
 		Bounds: httpface.Bounds{
@@ -79,7 +86,7 @@ func (h *Host) site(door *auth.Door, face *mcp.Face) httpface.Config {
 			HeaderTime: c.HeaderTimeout, BodyTime: c.BodyTimeout, IdleTime: c.IdleTimeout,
 			Connections: c.MaxConnections, Idle: c.MaxIdle, InFlight: c.MaxInFlight,
 		},
-		AllowedHosts: c.AllowedHosts, AllowedOrigins: c.AllowedOrigins,
+		AllowedHosts: hosts, AllowedOrigins: origins,
 		Identify: identify(door), As: mcp.WithPrincipal, Authenticated: authenticated, Anonymous: anonymous,
 		Log: telemetry.Slog(h.log.Named("http")),
 	}

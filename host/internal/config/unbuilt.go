@@ -28,7 +28,6 @@ var notBuilt = []unbuilt{
 	{key: keys("http", "auth", "jwks"), advice: "use http.auth.tokens; no token of an issuer would be checked"},
 	{key: keys("http", "auth", "introspection"), advice: "use http.auth.tokens; no token of an issuer would be checked"},
 	{key: keys("http", "tls"), advice: "remove it and listen on a loopback address"},
-	{key: keys("http", "public_url"), advice: "remove it"},
 	{key: keys("http", "allow_anonymous"), when: openToAll, advice: "listen on a loopback address"},
 	{key: keys("adapters", "*", "tools", "*", "cache"), advice: "remove it; no answer is repeated"},
 	{key: keys("adapters", "*", "may_ask"), when: not("false"), advice: "remove it"},

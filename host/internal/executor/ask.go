@@ -52,13 +52,32 @@ func (x *Executor) ask(ctx context.Context, c *tool.Case, row *tally) (tool.Outc
 	if form {
 		return x.form(c, asked)
 	}
-	p.Approval = asked.ID
+	p = x.pending(asked, p.Run, p.Call)
+	if p.URL != "" && c.Op == tool.OpTool && canAnswer(c.Client, "elicitation/create", "url") {
+		return x.link(c, p, 1)
+	}
 	return p, nil
+}
+
+// pending is a call that waits, and the keys by which its caller comes back.
+func (x *Executor) pending(r *approval.Record, run, call string) *tool.Pending {
+	p := &tool.Pending{Approval: r.ID, Run: run, Call: call}
+	if x.Asking.Link != nil {
+		p.URL = x.Asking.Link(r.ID)
+	}
+	return p
 }
 
 // askAgain says that nobody has decided yet.
 func (x *Executor) askAgain(c *tool.Case, p *prior) (tool.Outcome, *tool.Error) {
-	return &tool.Pending{Approval: p.record.ID, Run: c.Run, Call: c.Key}, nil
+	if p.link == nil {
+		return x.pending(p.record, c.Run, c.Key), nil
+	}
+	waits := x.pending(p.record, p.link.RunKey, p.link.CallKey)
+	if p.link.again && waits.URL != "" && canAnswer(c.Client, "elicitation/create", "url") {
+		return x.link(c, waits, p.link.Count+1)
+	}
+	return waits, nil
 }
 
 // hold waits for the decision about a call whose client can do nothing better,
@@ -77,6 +96,7 @@ func (x *Executor) hold(ctx context.Context, call *tool.Call, p *tool.Pending) (
 		if err == nil {
 			resumed := *call
 			resumed.Run, resumed.Key = p.Run, p.Call
+			resumed.State, resumed.Answers = nil, nil
 			return x.pass(ctx, &resumed)
 		}
 	}

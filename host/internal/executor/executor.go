@@ -75,6 +75,9 @@ type Asking struct {
 	Form bool
 	// Expires is how long an approval is good for.
 	Expires time.Duration
+	// Link is where an operator decides about an approval; nil: nobody knows. Clients
+	// that can open URLs are sent there.
+	Link func(id string) string
 	// Wait is how long a call is held for a decision.
 	Wait time.Duration
 	// Quota bounds what is pending, FormQuota what is pending as a form.

@@ -20,6 +20,8 @@ type prior struct {
 	// round is the adapter's question that is answered now, nil if it has
 	// asked none.
 	round *state
+	// link is what it came back from, nil if it was not sent to a page.
+	link *linked
 }
 
 // pending reports whether nobody has decided yet.

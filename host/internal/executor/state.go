@@ -41,6 +41,10 @@ type state struct {
 	// Round names this state, so that it is used once; empty for a form, whose
 	// approval is.
 	Round string `json:"n,omitempty"`
+	// RunKey and CallKey are those by which the client comes back without this
+	// state; only of a link.
+	RunKey  string `json:"kr,omitempty"`
+	CallKey string `json:"kc,omitempty"`
 	// Count of questions so far.
 	Count int `json:"i,omitempty"`
 	// State is the adapter's own.
@@ -101,7 +105,10 @@ func (x *Executor) byState(ctx context.Context, c *tool.Case) (*prior, *tool.Err
 			return nil, tool.Failed("journal", err)
 		}
 	}
-	if s.Round == "" {
+	switch {
+	case s.CallKey != "":
+		return x.byLink(ctx, c, r, &s)
+	case s.Round == "":
 		return x.byForm(ctx, c, r)
 	}
 	p := &prior{record: r, round: &s}

@@ -52,6 +52,8 @@ type Pending struct {
 	// Run and Call are the keys by which the caller resumes it; empty for one
 	// that cannot come back.
 	Run, Call string
+	// URL is where a person decides; empty if nobody said so. It grants nothing.
+	URL string
 }
 
 func (*Result) outcome()   {}

@@ -25,6 +25,9 @@ func (p *page) own(r *http.Request) bool {
 	if len(origins) != 1 {
 		return false
 	}
+	if p.public != nil && strings.EqualFold(origins[0], p.public.Scheme+"://"+p.public.Host) {
+		return true // a proxy may have another name for this host
+	}
 	scheme := "http"
 	if p.secure(r) {
 		scheme = "https"

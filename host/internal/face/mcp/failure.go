@@ -87,6 +87,9 @@ func pendingText(p *tool.Pending) string { return "approval required: " + p.Appr
 
 func pendingMeta(p *tool.Pending) map[string]any {
 	meta := map[string]any{metaErrorKind: string(tool.ApprovalPending), metaApproval: p.Approval}
+	if p.URL != "" {
+		meta[metaApprovalURL] = p.URL
+	}
 	if p.Run != "" {
 		meta[metaRun] = p.Run
 	}

@@ -12,15 +12,16 @@ import (
 
 // Keys of _meta that are this host's own.
 const (
-	metaOurs       = "toolwharf/"
-	metaRun        = metaOurs + "run_id"
-	metaCall       = metaOurs + "call_id"
-	metaApproval   = metaOurs + "approval_id"
-	metaErrorKind  = metaOurs + "error_kind"
-	metaErrorCode  = metaOurs + "error_code"
-	metaRan        = metaOurs + "ran"
-	metaRetryAfter = metaOurs + "retry_after_ms"
-	metaRecorded   = metaOurs + "recorded"
+	metaOurs        = "toolwharf/"
+	metaRun         = metaOurs + "run_id"
+	metaCall        = metaOurs + "call_id"
+	metaApproval    = metaOurs + "approval_id"
+	metaApprovalURL = metaOurs + "approval_url"
+	metaErrorKind   = metaOurs + "error_kind"
+	metaErrorCode   = metaOurs + "error_code"
+	metaRan         = metaOurs + "ran"
+	metaRetryAfter  = metaOurs + "retry_after_ms"
+	metaRecorded    = metaOurs + "recorded"
 )
 
 var errNotMeta = errors.New("_meta is not a JSON object")

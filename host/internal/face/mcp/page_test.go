@@ -60,7 +60,7 @@ func TestThePageHasTheCodeOfEachKind(t *testing.T) {
 func TestThePageNamesEachKeyOfMeta(t *testing.T) {
 	page, _ := tables(t)
 	for _, key := range []string{
-		metaRun, metaCall, metaApproval, metaErrorKind, metaErrorCode, metaRan, metaRetryAfter, metaRecorded, mcpsdk.MetaKeyLogLevel,
+		metaRun, metaCall, metaApproval, metaApprovalURL, metaErrorKind, metaErrorCode, metaRan, metaRetryAfter, metaRecorded, mcpsdk.MetaKeyLogLevel,
 	} {
 		if !strings.Contains(page, "`"+key+"`") {
 			t.Errorf("%s is missing", key)
