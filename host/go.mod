@@ -31,10 +31,13 @@ require (
 require github.com/bmatcuk/doublestar/v4 v4.10.4
 
 require (
+	github.com/MicahParks/jwkset v0.11.4
+	github.com/MicahParks/keyfunc/v3 v3.9.2
 	github.com/a-h/templ v0.3.1118
 	github.com/chromedp/cdproto v0.160.1
 	github.com/chromedp/chromedp v0.23.1
 	github.com/elastic/go-seccomp-bpf v1.6.0
+	github.com/golang-jwt/jwt/v5 v5.3.1
 	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 )
 

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// toolModules are the modules outside the workspace: what builds our tools.
+// toolModules are the modules outside the workspace: what builds our tools, and a
+// server that tests need.
 func toolModules(t *testing.T) []string {
 	t.Helper()
 	root := repository(t)
@@ -21,6 +22,7 @@ func toolModules(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	files = append(files, filepath.Join(root, "host", "e2e", "provider", "go.mod"))
 	dirs := make([]string, 0, len(files))
 	for _, f := range files {
 		dir, err := filepath.Rel(root, filepath.Dir(f))

@@ -4,47 +4,91 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"path/filepath"
 
 	"github.com/toolwharf/toolwharf/host/internal/auth"
 	"github.com/toolwharf/toolwharf/host/internal/config"
+	"github.com/toolwharf/toolwharf/host/internal/face/mcp"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
-	"github.com/toolwharf/toolwharf/host/internal/tool"
+	"github.com/toolwharf/toolwharf/host/internal/telemetry"
 )
 
-// door is where requests over HTTP say who they are from; nil: nobody asks.
-func door(c config.HTTP) (*auth.Door, error) {
+// entrance is where requests over HTTP say who they are from.
+type entrance struct {
+	door   *auth.Door   // nil: nobody asks
+	issuer *auth.Issuer // nil: there is none
+}
+
+// newEntrance is that of a configuration.
+func (h *Host) newEntrance() (entrance, error) {
+	c := h.config.HTTP
 	if c.Auth == nil {
-		return nil, nil //nolint:nilnil // no door is what there is
+		return entrance{}, nil
 	}
-	d := &auth.Door{Anonymous: c.AllowAnonymous != nil && *c.AllowAnonymous}
+	e := entrance{door: &auth.Door{Anonymous: c.AllowAnonymous != nil && *c.AllowAnonymous}}
+	var verifiers auth.Verifiers
 	if len(c.Auth.Tokens) > 0 {
-		known := &auth.Tokens{}
-		for _, t := range c.Auth.Tokens {
-			if err := known.Add(t.SHA256, auth.Claims{ClientID: t.ClientID, Subject: t.Subject, Scopes: t.Scopes}); err != nil {
-				return nil, fmt.Errorf("http.auth.tokens: %w", err)
-			}
+		known, err := tokens(c.Auth.Tokens)
+		if err != nil {
+			return entrance{}, err
 		}
-		d.Verifier = known
+		verifiers = append(verifiers, known)
+	}
+	if c.Auth.Issuer != "" {
+		e.issuer = auth.NewIssuer(auth.IssuerConfig{
+			Issuer: c.Auth.Issuer, Audience: c.Auth.Audience, JWKS: c.Auth.JWKS, Log: telemetry.Slog(h.log.Named("auth")),
+		})
+		verifiers = append(verifiers, e.issuer)
+	}
+	if len(verifiers) > 0 {
+		e.door.Verifier = verifiers
 	}
 	if c.Auth.Principal != "" {
 		names, err := auth.NewNames(c.Auth.Principal)
 		if err != nil {
-			return nil, fmt.Errorf("http.auth.principal: %w", err)
+			return entrance{}, fmt.Errorf("http.auth.principal: %w", err)
 		}
-		d.Names = names
+		e.door.Names = names
 	}
-	return d, nil
+	return e, nil
 }
 
-// identify lets requests in through a door.
-func identify(d *auth.Door) func(*http.Request) (tool.Principal, *auth.Refusal) {
-	if d == nil {
+// tokens are the fixed ones.
+func tokens(list []config.Token) (*auth.Tokens, error) {
+	known := &auth.Tokens{}
+	for _, t := range list {
+		if err := known.Add(t.SHA256, auth.Claims{ClientID: t.ClientID, Subject: t.Subject, Scopes: t.Scopes}); err != nil {
+			return nil, fmt.Errorf("http.auth.tokens: %w", err)
+		}
+	}
+	return known, nil
+}
+
+// identify lets requests in through the door; nil: nobody asks.
+func (e entrance) identify() func(*http.Request) (auth.Caller, *auth.Refusal) {
+	if e.door == nil {
 		return nil
 	}
-	return d.Identify
+	return e.door.Identify
+}
+
+// as tells MCP who calls.
+func as(ctx context.Context, who auth.Caller) context.Context {
+	return mcp.WithPrincipal(mcp.WithEnd(ctx, who.Until), who.Principal)
+}
+
+// authenticates reports whether tokens are asked for.
+func (e entrance) authenticates() bool { return e.door != nil && e.door.Verifier != nil }
+
+// faults are why tokens cannot be checked.
+func (e entrance) faults() []string {
+	if e.issuer == nil || e.issuer.Fault() == "" {
+		return nil
+	}
+	return []string{e.issuer.Fault()}
 }
 
 // OperatorTokenPath is where the token of the operator lies.

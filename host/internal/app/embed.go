@@ -14,12 +14,12 @@ import (
 // that program's own server and behind the same guard as over this host's own, and
 // the face of clients in the same process. The face is to be closed before the host.
 func (h *Host) Embed() (http.Handler, *mcp.Face, error) {
-	door, err := door(h.config.HTTP)
-	if err != nil {
+	var err error
+	if h.entrance, err = h.newEntrance(); err != nil {
 		return nil, nil, err
 	}
 	face := h.face(h.config.HTTP.AllowAnonymous)
-	return httpface.Guarded(h.site(door, face)), face, nil
+	return httpface.Guarded(h.site(face)), face, nil
 }
 
 // Faults are what /readyz tells.

@@ -80,7 +80,8 @@ type Host struct {
 	confinement *plugin.Confinement
 	kept        *kept.Store
 	logbook     *logbook.Book
-	ownProcess  bool // see Options
+	entrance    entrance // of a host that is reached over HTTP
+	ownProcess  bool     // see Options
 
 	deliverer *webhook.Deliverer
 
@@ -152,6 +153,9 @@ func (h *Host) Start(ctx context.Context) {
 		h.log.Warn("this machine cannot confine adapters as it should; `toolwharf doctor` says why", "not_held", sandbox.For(s, nil).Missing(s))
 	}
 	go h.known.follow(ctx, h.reconciler.Review)
+	if issuer := h.entrance.issuer; issuer != nil {
+		go issuer.Run(ctx)
+	}
 	if h.ownProcess {
 		go rest(ctx, allocated, debug.FreeOSMemory)
 	}

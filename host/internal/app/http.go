@@ -26,17 +26,17 @@ const finishTime = 30 * time.Second
 
 // ServeHTTP serves over HTTP until ctx ends, and then closes the host.
 func (h *Host) ServeHTTP(ctx context.Context) error {
-	door, err := door(h.config.HTTP)
-	if err != nil {
+	var err error
+	if h.entrance, err = h.newEntrance(); err != nil {
 		return errors.Join(err, h.Close())
 	}
-	operators, err := operators(h.config, door)
+	operators, err := operators(h.config, h.entrance.door)
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
 	face := h.face(h.config.HTTP.AllowAnonymous)
 	defer face.Close()
-	site := h.site(door, face)
+	site := h.site(face)
 	site.Operator = operators.Has
 	approvals := httpface.Approvals{Desk: h.desk(), Operator: operators.Identify, Log: site.Log}
 	site.Routes = append(approvals.Routes(), httpface.Route{
@@ -71,9 +71,9 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 }
 
 // site is what is served over HTTP, and to whom.
-func (h *Host) site(door *auth.Door, face *mcp.Face) httpface.Config {
+func (h *Host) site(face *mcp.Face) httpface.Config {
 	c := h.config.HTTP
-	anonymous, authenticated := h.openTo(door)
+	anonymous, authenticated := h.openTo()
 	hosts, origins := c.AllowedHosts, c.AllowedOrigins
 	if public, err := url.Parse(c.PublicURL); err == nil && public.Host != "" { // which is this host
 		hosts = append(slices.Clone(hosts), public.Host)
@@ -87,8 +87,8 @@ func (h *Host) site(door *auth.Door, face *mcp.Face) httpface.Config {
 			Connections: c.MaxConnections, Idle: c.MaxIdle, InFlight: c.MaxInFlight,
 		},
 		AllowedHosts: hosts, AllowedOrigins: origins,
-		Identify: identify(door), As: mcp.WithPrincipal, Authenticated: authenticated, Anonymous: anonymous,
-		Log: telemetry.Slog(h.log.Named("http")),
+		Identify: h.entrance.identify(), As: as, Authenticated: authenticated, Anonymous: anonymous,
+		Resource: h.resource(), Log: telemetry.Slog(h.log.Named("http")),
 	}
 }
 
@@ -107,10 +107,18 @@ func (h *Host) approvalPage(operators *auth.Operators, log *slog.Logger) http.Ha
 	})
 }
 
+// resource is what clients are told about where to get a token; nil: nothing.
+func (h *Host) resource() *httpface.Resource {
+	if h.entrance.issuer == nil {
+		return nil
+	}
+	return &httpface.Resource{URL: h.config.HTTP.PublicURL, Issuers: []string{h.config.HTTP.Auth.Issuer}, Name: h.config.Name}
+}
+
 // openTo says whether callers without a name are wanted, and whether there are none.
-func (h *Host) openTo(door *auth.Door) (anonymous, authenticated bool) {
+func (h *Host) openTo() (anonymous, authenticated bool) {
 	anonymous = h.config.HTTP.AllowAnonymous != nil && *h.config.HTTP.AllowAnonymous
-	return anonymous, door != nil && door.Verifier != nil && !anonymous
+	return anonymous, h.entrance.authenticates() && !anonymous
 }
 
 // warn says what is risky about how the host is reached.
@@ -133,7 +141,7 @@ func (h *Host) readiness() httpface.Readiness {
 	if !h.tried.Load() && h.reconciler.Tried() {
 		h.tried.Store(true)
 	}
-	r := httpface.Readiness{Ready: h.tried.Load(), Faults: h.notes()}
+	r := httpface.Readiness{Ready: h.tried.Load(), Faults: append(h.notes(), h.entrance.faults()...)}
 	for _, s := range h.reconciler.Status() {
 		if s.Cause != "" {
 			r.Faults = append(r.Faults, fmt.Sprintf("adapter %s is %s: %s", s.Name, s.State, s.Cause))

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// maxToken is the longest token that is looked at, in bytes.
-const maxToken = 4096
+// maxToken is the longest token that is looked at, in bytes: some issuers write all
+// groups of a user into one.
+const maxToken = 16 << 10
 
 // bearer reads the one token of a request (RFC 6750, 2.1). sent says that there
 // is an Authorization header at all, ok that it holds a token.

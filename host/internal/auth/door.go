@@ -5,9 +5,11 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/netip"
 	"slices"
+	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
@@ -16,13 +18,15 @@ import (
 type Claims struct {
 	ClientID, Issuer, Subject string
 	Scopes                    []string
+	// Expires is when the token ends; zero: it does not say.
+	Expires time.Time
 	// Rest is all that it says, one object, without what is about the token
 	// itself; no value: nothing more is known.
 	Rest tool.JSON
 }
 
-// Verifier tells what a token says. Of a token that is none of its own it
-// returns ErrInvalid.
+// Verifier tells what a token says. Of a token that is none of its own, or no good
+// any more, it returns ErrInvalid; ErrUnavailable if it cannot tell at the moment.
 type Verifier interface {
 	Verify(ctx context.Context, token string) (Claims, error)
 }
@@ -41,7 +45,7 @@ type Door struct {
 
 // Refusal is why a request is not served.
 type Refusal struct {
-	// Status is 401 or 403.
+	// Status is 401, 403 or 503.
 	Status int
 	// Code and Text are for the client. They never hold what it sent.
 	Code, Text string
@@ -51,20 +55,29 @@ type Refusal struct {
 	Err error
 }
 
+// Caller is who sends a request.
+type Caller struct {
+	tool.Principal
+
+	// Until is when its token ends; zero: it has none, or one without an end.
+	Until time.Time
+}
+
 // Identify says who sends a request; the refusal, if not nil, why it is not to
 // be served.
-func (d *Door) Identify(r *http.Request) (tool.Principal, *Refusal) {
+func (d *Door) Identify(r *http.Request) (Caller, *Refusal) {
 	claims, proven, refused := d.claims(r)
 	if refused != nil {
-		return tool.Principal{}, refused
+		return Caller{}, refused
 	}
 	switch {
 	case d.Names != nil:
-		return d.named(r, claims)
+		p, refused := d.named(r, claims)
+		return Caller{p, claims.Expires}, refused
 	case proven:
-		return claims.principal(), nil
+		return Caller{claims.principal(), claims.Expires}, nil
 	default:
-		return tool.Principal{}, nil
+		return Caller{}, nil
 	}
 }
 
@@ -97,8 +110,16 @@ func (d *Door) claims(r *http.Request) (c Claims, proven bool, refused *Refusal)
 		return Claims{}, false, malformed()
 	}
 	c, err := d.Verifier.Verify(r.Context(), token)
-	if err != nil {
-		return Claims{}, false, unknown()
+	switch {
+	case errors.Is(err, ErrUnavailable):
+		return Claims{}, false, &Refusal{
+			Status: http.StatusServiceUnavailable, Code: "issuer-unavailable", Err: err,
+			Text: "tokens cannot be checked at the moment; try again later",
+		}
+	case err != nil:
+		refused := unknown()
+		refused.Err = err
+		return Claims{}, false, refused
 	}
 	return c, true, nil
 }

@@ -82,7 +82,7 @@ func TestARequestIsFromTheBearerOfItsTokenOrRefused(t *testing.T) {
 		"two tokens":                       {may, []string{"Bearer twh_desk", "Bearer twh_shop"}, "", "invalid_token"},
 		"two in one":                       {may, []string{"Bearer twh_desk twh_shop"}, "", "invalid_token"},
 		"more after it":                    {may, []string{"Bearer twh_desk, Basic x"}, "", "invalid_token"},
-		"one that is too long":             {may, []string{"Bearer " + strings.Repeat("x", 5000)}, "", "invalid_token"},
+		"one that is too long":             {may, []string{"Bearer " + strings.Repeat("x", 17_000)}, "", "invalid_token"},
 		"one in the URL":                   {must, nil, "access_token=twh_desk", "invalid_token"},
 		"one in the URL beside another":    {must, []string{"Bearer twh_desk"}, "access_token=twh_desk", "invalid_token"},
 		"one in the URL of an open host":   {may, nil, "access_token=twh_desk", "invalid_token"},
@@ -148,7 +148,7 @@ func TestANameTakesThePlaceOfATokenAndProvesNothing(t *testing.T) {
 			got := p.String()
 			if refused != nil {
 				got = refused.Code
-				if !p.IsAnonymous() || (refused.Status == http.StatusForbidden) != (refused.Err != nil) {
+				if !p.IsAnonymous() || refused.Status == http.StatusForbidden && refused.Err == nil {
 					t.Errorf("%+v %s", refused, p)
 				}
 			}

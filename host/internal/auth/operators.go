@@ -70,7 +70,7 @@ func (o *Operators) Identify(r *http.Request) (tool.Principal, *Refusal) {
 			Text: "only operators may do this: a token with the scope " + tool.ScopeOperate + " is needed",
 		}
 	}
-	return who, nil
+	return who.Principal, nil
 }
 
 // Has reports whether an operator sends a request.

@@ -72,7 +72,7 @@ func TestAFileWithoutATokenIsNoOperatorToken(t *testing.T) {
 		"\n":                           "",
 		"secret\n":                     "",
 		strings.Repeat("a", 20) + " " + strings.Repeat("a", 20): "",
-		strings.Repeat("a", 5000):                               "",
+		strings.Repeat("a", 17_000):                             "",
 	} {
 		if token, err := auth.ParseOperatorToken([]byte(content)); token != want || (err == nil) != (want != "") {
 			t.Errorf("%.60q: %q, %v", content, token, err)

@@ -14,8 +14,30 @@ import (
 	"fmt"
 )
 
-// ErrInvalid is a token that a Verifier does not know.
-var ErrInvalid = errors.New("unknown token")
+var (
+	// ErrInvalid is a token that a Verifier does not know.
+	ErrInvalid = errors.New("unknown token")
+	// ErrUnavailable is that a Verifier cannot tell at the moment.
+	ErrUnavailable = errors.New("tokens cannot be checked")
+)
+
+// Verifiers are asked one after the other, until one of them knows the token or
+// cannot tell.
+type Verifiers []Verifier
+
+var _ Verifier = Verifiers(nil)
+
+// Verify is that of the first that knows the token.
+func (v Verifiers) Verify(ctx context.Context, token string) (Claims, error) {
+	err := ErrInvalid
+	for _, one := range v {
+		var c Claims
+		if c, err = one.Verify(ctx, token); !errors.Is(err, ErrInvalid) {
+			return c, err
+		}
+	}
+	return Claims{}, err
+}
 
 // Tokens are fixed bearer tokens, known by their digests only.
 type Tokens struct{ known []known }

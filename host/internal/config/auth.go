@@ -3,7 +3,11 @@
 
 package config
 
-import "github.com/toolwharf/toolwharf/host/internal/auth"
+import (
+	"strings"
+
+	"github.com/toolwharf/toolwharf/host/internal/auth"
+)
 
 // authenticates reports whether callers have to prove who they are. The
 // expression that names them proves nothing.
@@ -28,6 +32,17 @@ func (c checker) auth() {
 	}
 	if !a.authenticates() && a.Principal == "" && !c.has(at("jwks")...) && !c.has(at("introspection")...) && !c.has(at("audience")...) {
 		c.refuse([]string{"http", "auth"}, "add tokens", "authenticates nobody")
+	}
+	for key, value := range map[string]string{"issuer": a.Issuer, "jwks": a.JWKS} {
+		if value == "" {
+			continue
+		}
+		if err := auth.CheckURL(value); err != nil {
+			c.refuse(at(key), "", "%v", err)
+		}
+	}
+	if strings.Contains(a.Issuer, "?") { // RFC 8414, 2
+		c.refuse(at("issuer"), "", "must not have a query")
 	}
 	if a.Principal != "" {
 		if _, err := auth.NewNames(a.Principal); err != nil {

@@ -222,6 +222,13 @@ func TestHalfAnAuthenticationIsRefused(t *testing.T) {
 		"an audience alone":           {"{audience: x}", "http.auth.audience"},
 		"keys alone":                  {"{jwks: 'https://x/k'}", "http.auth.jwks"},
 		"introspection alone":         {"{introspection: {url: 'https://x/i'}}", "http.auth.introspection"},
+		"an issuer and an audience":   {"{issuer: 'https://x', audience: y}", ""},
+		"all of an issuer":            {"{issuer: 'https://x/', audience: y, jwks: 'https://x/k', tokens: [" + token + "]}", ""},
+		"an issuer of this machine":   {"{issuer: 'http://127.0.0.1:9000/a', audience: y}", ""},
+		"an issuer in the clear":      {"{issuer: 'http://x', audience: y}", "http.auth.issuer"},
+		"an issuer with a query":      {"{issuer: 'https://x?a', audience: y}", "http.auth.issuer"},
+		"an issuer with a password":   {"{issuer: 'https://a:b@x', audience: y}", "http.auth.issuer"},
+		"keys in the clear":           {"{issuer: 'https://x', audience: y, jwks: 'http://x/k'}", "http.auth.jwks"},
 		"tokens alone are complete":   {"{tokens: [" + token + "]}", ""},
 		"a digest that is none":       {"{tokens: [{sha256: abc, client_id: c}]}", "http.auth.tokens[0].sha256"},
 	} {

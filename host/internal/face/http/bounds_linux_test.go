@@ -313,12 +313,12 @@ func TestAPrincipalHasNoMoreThanItsShareInFlight(t *testing.T) {
 	var told notes[Exchange]
 	s := running(t, Config{
 		Bounds: Bounds{InFlight: 2}, MCP: h, Told: told.add,
-		Identify: func(r *http.Request) (tool.Principal, *auth.Refusal) {
+		Identify: func(r *http.Request) (auth.Caller, *auth.Refusal) {
 			name := r.Header.Get("X-Name")
 			if name == "" {
-				return tool.Principal{}, nil
+				return auth.Caller{}, nil
 			}
-			return tool.Principal{Kind: tool.Named, Subject: name}, nil
+			return auth.Caller{Principal: tool.Principal{Kind: tool.Named, Subject: name}}, nil
 		},
 	})
 	ask := func(name string) net.Conn {

@@ -10,8 +10,10 @@ import (
 	"net/http"
 
 	"github.com/toolwharf/toolwharf/host/internal/auth"
-	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
+
+// retryAfter is when to try again what could not be told, in seconds.
+const retryAfter = "10"
 
 // site is what a server serves, and to whom.
 type site struct {
@@ -59,7 +61,7 @@ func (s *site) watches(r *http.Request) bool {
 // identified serves those who say who they are, each no more than its share.
 func (s *site) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var who tool.Principal
+		var who auth.Caller
 		if s.Identify != nil {
 			var ok bool
 			if who, r, ok = s.identify(w, r); !ok {
@@ -69,7 +71,7 @@ func (s *site) identified(next http.Handler) http.Handler {
 		if a, ok := w.(*answering); ok {
 			a.exchange.Principal = who.String()
 		}
-		share := shareOf(who, r)
+		share := shareOf(who.Principal, r)
 		if !s.shares.enter(share) {
 			w.Header().Set("Retry-After", "1")
 			refuse(w, http.StatusTooManyRequests, "too-many-requests",
@@ -82,9 +84,10 @@ func (s *site) identified(next http.Handler) http.Handler {
 }
 
 // identify asks who sends a request; not ok: it has answered.
-func (s *site) identify(w http.ResponseWriter, r *http.Request) (_ tool.Principal, _ *http.Request, ok bool) {
+func (s *site) identify(w http.ResponseWriter, r *http.Request) (_ auth.Caller, _ *http.Request, ok bool) {
 	who, refused := s.Identify(r)
 	if refused != nil {
+		refused.Challenge = s.challenge(r, refused.Challenge)
 		turnAway(w, r, s.Log, refused)
 		return who, r, false
 	}
@@ -102,6 +105,9 @@ func turnAway(w http.ResponseWriter, r *http.Request, log *slog.Logger, refused 
 	log.Warn("request refused", "error", refused.Code, "message", refused.Text, "cause", refused.Err, "peer", r.RemoteAddr, "path", shown(r.URL.Path))
 	if refused.Challenge != "" {
 		w.Header().Set("WWW-Authenticate", refused.Challenge)
+	}
+	if refused.Status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter)
 	}
 	refuse(w, refused.Status, refused.Code, refused.Text)
 }

@@ -24,17 +24,17 @@ func TestWhoIsNotIdentifiedIsToldWhyAndServedNothing(t *testing.T) {
 	reached := 0
 	s := running(t, Config{
 		Authenticated: true, Log: slog.New(slog.NewTextHandler(&log, nil)),
-		As: func(ctx context.Context, who tool.Principal) context.Context {
+		As: func(ctx context.Context, who auth.Caller) context.Context {
 			return context.WithValue(ctx, nameKey{}, who.Subject)
 		},
-		Identify: func(r *http.Request) (tool.Principal, *auth.Refusal) {
+		Identify: func(r *http.Request) (auth.Caller, *auth.Refusal) {
 			switch r.Header.Get("Authorization") {
 			case "Bearer good":
-				return tool.Principal{Kind: tool.Named, Subject: "ada"}, nil
+				return auth.Caller{Principal: tool.Principal{Kind: tool.Named, Subject: "ada"}}, nil
 			case "Bearer odd":
-				return tool.Principal{}, &auth.Refusal{Status: http.StatusForbidden, Code: "principal-failed", Text: "no", Err: errors.New("because of x")}
+				return auth.Caller{}, &auth.Refusal{Status: http.StatusForbidden, Code: "principal-failed", Text: "no", Err: errors.New("because of x")}
 			default:
-				return tool.Principal{}, &auth.Refusal{Status: http.StatusUnauthorized, Code: "unauthorized", Text: "who?", Challenge: `Bearer realm="x"`}
+				return auth.Caller{}, &auth.Refusal{Status: http.StatusUnauthorized, Code: "unauthorized", Text: "who?", Challenge: `Bearer realm="x"`}
 			}
 		},
 		MCP: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -5,6 +5,7 @@ package httpface
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -41,12 +42,13 @@ type Readiness struct {
 
 // table is every route. There is no other way to a handler.
 func (s *site) table() []Route {
-	return append([]Route{
+	own := []Route{
 		{s.MCPPath, Callers, s.MCP},
 		{"GET /healthz", Anyone, http.HandlerFunc(healthz)},
 		{"GET /readyz", Anyone, http.HandlerFunc(s.readyz)},
 		{"/", Anyone, http.HandlerFunc(s.nothing)},
-	}, s.Routes...)
+	}
+	return slices.Concat(own, s.metadata(), s.Routes)
 }
 
 // handler serves the table behind the guard.

@@ -12,7 +12,6 @@ import (
 	"net/http"
 
 	"github.com/toolwharf/toolwharf/host/internal/auth"
-	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // Config is what a server is made of.
@@ -33,13 +32,15 @@ type Config struct {
 	// Identify says who sends a request to a route for Callers, or why it is
 	// refused; nil: nobody asks. As tells those behind it, in the context that it
 	// returns.
-	Identify func(*http.Request) (tool.Principal, *auth.Refusal)
-	As       func(context.Context, tool.Principal) context.Context
+	Identify func(*http.Request) (auth.Caller, *auth.Refusal)
+	As       func(context.Context, auth.Caller) context.Context
 	// Operator reports whether a request is an operator's; nil: none is.
 	Operator func(*http.Request) bool
 	// Authenticated: Identify lets in nobody who has not proven who it is. Peers
 	// elsewhere, of other users and behind proxies may then ask.
 	Authenticated bool
+	// Resource, if not nil, says where clients get tokens.
+	Resource *Resource
 	// Anonymous: callers without a name are wanted. On an address that other
 	// machines can reach they, and proxies, are let in; on a loopback address
 	// only the host's own user may speak all the same.

@@ -5,6 +5,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -131,6 +133,11 @@ func (f *Face) serveListen(w http.ResponseWriter, r *http.Request, o *origin) {
 		return
 	}
 	defer f.listens.leave(o.principal)
+	if until, ok := r.Context().Value(endKey{}).(time.Time); ok {
+		var cancel context.CancelFunc
+		o.gone, cancel = context.WithDeadline(o.gone, until)
+		defer cancel()
+	}
 	w.Header().Set("X-Accel-Buffering", "no")
 	h := startHeartbeat(w, f.beat)
 	defer h.stop()

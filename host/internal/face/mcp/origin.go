@@ -6,6 +6,7 @@ package mcp
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -36,6 +37,7 @@ type origin struct {
 
 type (
 	principalKey struct{}
+	endKey       struct{}
 	originKey    struct{}
 )
 
@@ -43,6 +45,16 @@ type (
 // the one who has proven p; without it a caller is anonymous.
 func WithPrincipal(ctx context.Context, p tool.Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// WithEnd returns a context whose HTTP requests are made with a token that ends; the
+// zero time: it does not. A call that it has begun runs on, a listen stream ends
+// with it.
+func WithEnd(ctx context.Context, until time.Time) context.Context {
+	if until.IsZero() {
+		return ctx
+	}
+	return context.WithValue(ctx, endKey{}, until)
 }
 
 func principalOf(ctx context.Context) tool.Principal {

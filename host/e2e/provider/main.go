@@ -1,0 +1,225 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Program provider is an OpenID provider for the end-to-end tests, on a loopback
+// address: zitadel/oidc's, certified by the OpenID Foundation, with what tests need
+// beside it. It is a module of its own, outside the workspace: what it depends on
+// never meets what is shipped.
+//
+// Every client id is a client, whose secret is "secret". Its tokens are JWTs for the
+// audience of -audience; those of clients whose name begins with "opaque" are opaque,
+// and the client "host" may introspect them. POST /test/rotate takes another key, POST
+// /test/sign signs the claims in its body whatever they are, POST /test/revoke ends
+// all opaque tokens.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	jose "github.com/go-jose/go-jose/v4"
+	"github.com/zitadel/oidc/v3/example/server/exampleop"
+	"github.com/zitadel/oidc/v3/example/server/storage"
+	"github.com/zitadel/oidc/v3/pkg/oidc"
+	"github.com/zitadel/oidc/v3/pkg/op"
+)
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:0", "address")
+	audience := flag.String("audience", "toolwharf", "what tokens are for")
+	flag.Parse()
+	if err := serve(*listen, *audience); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func serve(listen, audience string) error {
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return err
+	}
+	issuer := "http://" + l.Addr().String()
+	host := storage.WebClient("host", "secret", issuer+"/unused")
+	storage.RegisterClients(host)
+	s := &shelf{Storage: storage.NewStorage(storage.NewUserStore(issuer)), audience: audience, opaque: map[string]grant{}}
+	if err := s.rotate(); err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", exampleop.SetupServer(issuer, s, nil, false))
+	mux.HandleFunc("POST /test/rotate", func(w http.ResponseWriter, _ *http.Request) {
+		if err := s.rotate(); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
+	mux.HandleFunc("POST /test/sign", s.sign)
+	mux.HandleFunc("POST /test/revoke", func(http.ResponseWriter, *http.Request) { s.revoke() })
+	mux.HandleFunc("GET /test/asked", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, s.asked.Load()) })
+	fmt.Println(issuer)
+	return (&http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}).Serve(l)
+}
+
+// shelf is the provider's storage.
+type shelf struct {
+	*storage.Storage
+
+	audience string
+	asked    atomic.Int64 // introspections
+
+	mu     sync.Mutex
+	keys   int
+	key    key
+	opaque map[string]grant
+}
+
+type grant struct {
+	client string
+	scopes []string
+	ends   time.Time
+}
+
+// key is a key of the provider, both halves.
+type key struct {
+	id   string
+	pair *rsa.PrivateKey
+}
+
+func (k key) ID() string                                  { return k.id }
+func (k key) Key() any                                    { return k.pair }
+func (k key) SignatureAlgorithm() jose.SignatureAlgorithm { return jose.RS256 }
+
+// public is the half that everybody may have.
+type public struct{ key }
+
+func (p public) Key() any                           { return &p.pair.PublicKey }
+func (p public) Algorithm() jose.SignatureAlgorithm { return jose.RS256 }
+func (p public) Use() string                        { return "sig" }
+
+func (s *shelf) rotate() error {
+	pair, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys++
+	s.key = key{"key" + strconv.Itoa(s.keys), pair}
+	return nil
+}
+
+func (s *shelf) now() key {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.key
+}
+
+func (s *shelf) revoke() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.opaque)
+}
+
+func (s *shelf) SigningKey(context.Context) (op.SigningKey, error) { return s.now(), nil }
+
+func (s *shelf) KeySet(context.Context) ([]op.Key, error) { return []op.Key{public{s.now()}}, nil }
+
+func (s *shelf) SignatureAlgorithms(context.Context) ([]jose.SignatureAlgorithm, error) {
+	return []jose.SignatureAlgorithm{jose.RS256}, nil
+}
+
+// sign signs whatever claims it is given.
+func (s *shelf) sign(w http.ResponseWriter, r *http.Request) {
+	var claims map[string]any
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&claims); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	options := &jose.SignerOptions{}
+	if typ := r.URL.Query().Get("typ"); typ != "" {
+		options.WithType(jose.ContentType(typ))
+	}
+	k := s.now()
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: k.pair, KeyID: k.id}}, options)
+	if err == nil {
+		var payload []byte
+		if payload, err = json.Marshal(claims); err == nil {
+			var signed *jose.JSONWebSignature
+			if signed, err = signer.Sign(payload); err == nil {
+				var token string
+				if token, err = signed.CompactSerialize(); err == nil {
+					_, _ = fmt.Fprint(w, token)
+					return
+				}
+			}
+		}
+	}
+	http.Error(w, err.Error(), http.StatusInternalServerError)
+}
+
+// client is any client.
+type client struct {
+	op.Client
+
+	id string
+}
+
+func (c client) GetID() string { return c.id }
+func (c client) GrantTypes() []oidc.GrantType {
+	return []oidc.GrantType{oidc.GrantTypeClientCredentials}
+}
+func (c client) isOpaque() bool { return strings.HasPrefix(c.id, "opaque") }
+func (c client) AccessTokenType() op.AccessTokenType {
+	if c.isOpaque() {
+		return op.AccessTokenTypeBearer
+	}
+	return op.AccessTokenTypeJWT
+}
+
+func (s *shelf) ClientCredentials(_ context.Context, id, secret string) (op.Client, error) {
+	if secret != "secret" {
+		return nil, errors.New("wrong secret")
+	}
+	return client{storage.WebClient(id, secret), id}, nil
+}
+
+func (s *shelf) ClientCredentialsTokenRequest(_ context.Context, id string, scopes []string) (op.TokenRequest, error) {
+	return &oidc.JWTTokenRequest{Subject: id, Audience: []string{s.audience}, Scopes: scopes}, nil
+}
+
+func (s *shelf) GetPrivateClaimsFromScopes(_ context.Context, _, _ string, scopes []string) (map[string]any, error) {
+	return map[string]any{"scope": strings.Join(scopes, " "), "team": "north"}, nil
+}
+
+func (s *shelf) CreateAccessToken(ctx context.Context, r op.TokenRequest) (string, time.Time, error) {
+	id, ends, err := s.Storage.CreateAccessToken(ctx, r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opaque[id] = grant{r.GetSubject(), r.GetScopes(), ends}
+	return id, ends, err
+}
+
+func (s *shelf) SetIntrospectionFromToken(_ context.Context, to *oidc.IntrospectionResponse, id, subject, _ string) error {
+	s.asked.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, ok := s.opaque[id]
+	if !ok {
+		return errors.New("there is no such token")
+	}
+	to.Subject, to.ClientID, to.Scope, to.Audience = subject, g.client, g.scopes, oidc.Audience{s.audience}
+	to.Expiration, to.TokenType = oidc.FromTime(g.ends), oidc.BearerToken
+	return nil
+}
