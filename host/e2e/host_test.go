@@ -161,6 +161,22 @@ func serveOn(t *testing.T, dir, program, address string) *host {
 
 func start(t *testing.T, program, file string, env []string) *host {
 	t.Helper()
+	h := launch(t, program, file, env)
+	eventually(t, "the host is ready", func() error {
+		select {
+		case err := <-h.done:
+			h.done <- err
+			t.Fatalf("the host ended: %v\n%s", err, h.stderr)
+		default:
+		}
+		return h.ready()
+	})
+	return h
+}
+
+// launch starts a host and does not wait for it.
+func launch(t *testing.T, program, file string, env []string) *host {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -178,15 +194,6 @@ func start(t *testing.T, program, file string, env []string) *host {
 	}
 	go func() { h.done <- h.cmd.Wait() }()
 	t.Cleanup(h.stop)
-	eventually(t, "the host is ready", func() error {
-		select {
-		case err := <-h.done:
-			h.done <- err
-			t.Fatalf("the host ended: %v\n%s", err, h.stderr)
-		default:
-		}
-		return h.ready()
-	})
 	return h
 }
 

@@ -346,3 +346,47 @@ func TestClientsLearnWhereTokensAreFrom(t *testing.T) {
 		t.Errorf("%s %s", resp.Status, challenge)
 	}
 }
+
+func TestOpaqueTokensAreAskedAboutAndARevokedOneEnds(t *testing.T) {
+	t.Parallel()
+	p := provide(t, "127.0.0.1:0")
+	t.Run("alone", func(t *testing.T) {
+		dir, plugins := workspace(t, fmt.Sprintf("http: {listen: %q, auth: {issuer: %q, audience: toolwharf, introspection: "+
+			"{url: %q, client_id: host, client_secret: \"${file:secret}\"}}}\n", freePort(t), p.issuer, p.issuer+"/oauth/introspect"))
+		install(t, "echo", plugins)
+		if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h := serve(t, dir)
+		opaque, jwt := p.token("opaque-desk", "read"), p.token("desk")
+		for name, token := range map[string]string{"an opaque token": opaque, "a JWT": jwt} {
+			if status, _, code, _ := h.refusal(t, h.url, bearer(token)); status != http.StatusOK {
+				t.Errorf("%s: %d %s", name, status, code)
+			}
+		}
+		for name, token := range map[string]string{"half a token": opaque[:20], "one of the host's": "twh_x"} {
+			if status, challenge, _, _ := h.refusal(t, h.url, bearer(token)); status != http.StatusUnauthorized || !strings.Contains(challenge, "invalid_token") {
+				t.Errorf("%s: %d %s", name, status, challenge)
+			}
+		}
+		p.post("/test/revoke", "", "text/plain", http.NoBody)
+		if status, _, code, _ := h.refusal(t, h.url, bearer(p.token("opaque-desk"))); status != http.StatusOK {
+			t.Errorf("a new token: %d %s", status, code)
+		}
+		gone := p.token("opaque-desk")
+		p.post("/test/revoke", "", "text/plain", http.NoBody)
+		if status, _, _, _ := h.refusal(t, h.url, bearer(gone)); status != http.StatusUnauthorized {
+			t.Errorf("one that was revoked before it was seen: %d", status)
+		}
+		if log := h.stderr.String(); strings.Contains(log, opaque) || strings.Contains(log, gone) {
+			t.Error("the log has a token")
+		}
+	})
+	t.Run("without its secret", func(t *testing.T) {
+		dir, _ := workspace(t, fmt.Sprintf("http: {listen: %q, auth: {issuer: %q, audience: toolwharf, introspection: "+
+			"{url: %q, client_id: host, client_secret: \"${file:absent}\"}}}\n", freePort(t), p.issuer, p.issuer+"/oauth/introspect"))
+		if _, stderr, code := run(t, dir, "serve"); code == 0 || !strings.Contains(stderr, "http.auth.introspection.client_secret") {
+			t.Errorf("exit %d: %s", code, stderr)
+		}
+	})
+}

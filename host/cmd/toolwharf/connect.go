@@ -42,7 +42,7 @@ func (p *program) connect() *cobra.Command {
 			}
 			entry := setup.Stdio(name, self, cfg.File)
 			if http {
-				entry = setup.HTTP(name, "http://"+cfg.HTTP.Listen+cfg.HTTP.Path)
+				entry = setup.HTTP(name, cfg.HTTP.URL())
 			}
 			place, err := here(user)
 			if err != nil {

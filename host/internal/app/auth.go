@@ -18,8 +18,11 @@ import (
 
 // entrance is where requests over HTTP say who they are from.
 type entrance struct {
-	door   *auth.Door   // nil: nobody asks
-	issuer *auth.Issuer // nil: there is none
+	door *auth.Door // nil: nobody asks
+	// issuer knows tokens by its keys, asked by asking it about them. Each is nil
+	// where that is not how it is done.
+	issuer *auth.Issuer
+	asked  *auth.Introspection
 }
 
 // newEntrance is that of a configuration.
@@ -37,11 +40,23 @@ func (h *Host) newEntrance() (entrance, error) {
 		}
 		verifiers = append(verifiers, known)
 	}
-	if c.Auth.Issuer != "" {
+	if c.Auth.Issuer != "" && (c.Auth.Introspection == nil || c.Auth.JWKS != "") {
 		e.issuer = auth.NewIssuer(auth.IssuerConfig{
 			Issuer: c.Auth.Issuer, Audience: c.Auth.Audience, JWKS: c.Auth.JWKS, Log: telemetry.Slog(h.log.Named("auth")),
 		})
 		verifiers = append(verifiers, e.issuer)
+	}
+	if i := c.Auth.Introspection; i != nil {
+		secret, err := h.expand("http.auth.introspection.client_secret", i.ClientSecret)
+		if err != nil {
+			return entrance{}, err
+		}
+		h.redactor.SetHost([]string{secret})
+		e.asked = auth.NewIntrospection(auth.IntrospectionConfig{
+			Issuer: c.Auth.Issuer, Audience: c.Auth.Audience, URL: i.URL, ClientID: i.ClientID, ClientSecret: secret,
+			Opaque: e.issuer != nil, Log: telemetry.Slog(h.log.Named("auth")),
+		})
+		verifiers = append(verifiers, e.asked)
 	}
 	if len(verifiers) > 0 {
 		e.door.Verifier = verifiers
@@ -85,10 +100,14 @@ func (e entrance) authenticates() bool { return e.door != nil && e.door.Verifier
 
 // faults are why tokens cannot be checked.
 func (e entrance) faults() []string {
-	if e.issuer == nil || e.issuer.Fault() == "" {
-		return nil
+	var list []string
+	if e.issuer != nil && e.issuer.Fault() != "" {
+		list = append(list, e.issuer.Fault())
 	}
-	return []string{e.issuer.Fault()}
+	if e.asked != nil && e.asked.Fault() != "" {
+		list = append(list, e.asked.Fault())
+	}
+	return list
 }
 
 // OperatorTokenPath is where the token of the operator lies.

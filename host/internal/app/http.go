@@ -42,17 +42,22 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 	site.Routes = append(approvals.Routes(), httpface.Route{
 		Pattern: "/approve/", Access: httpface.Anyone, Handler: h.approvalPage(operators, site.Log),
 	})
+	if tls := h.config.HTTP.TLS; tls != nil {
+		if site.Certificate, err = httpface.OpenCertificate(tls.Cert, tls.Key, site.Log); err != nil {
+			return errors.Join(err, h.Close())
+		}
+	}
 	server, err := httpface.Listen(ctx, site)
 	if err != nil {
 		return errors.Join(err, h.Close())
 	}
-	at := fmt.Sprintf("http://%s%s", server.Address(), h.config.HTTP.Path)
+	at := server.URL() + h.config.HTTP.Path
 	closeControl, err := h.serveControl(at)
 	if err != nil {
 		return errors.Join(err, server.Shutdown(ctx), h.Close())
 	}
 	defer closeControl()
-	h.warn(at, server.Local(), site.Authenticated, site.Anonymous)
+	h.warn(at, server.Local() || site.Certificate != nil, site.Authenticated, site.Anonymous)
 	h.Start(ctx)
 	leave := h.follow(ctx, face)
 	served := make(chan error, 1)
@@ -109,7 +114,7 @@ func (h *Host) approvalPage(operators *auth.Operators, log *slog.Logger) http.Ha
 
 // resource is what clients are told about where to get a token; nil: nothing.
 func (h *Host) resource() *httpface.Resource {
-	if h.entrance.issuer == nil {
+	if h.config.HTTP.Auth == nil || h.config.HTTP.Auth.Issuer == "" {
 		return nil
 	}
 	return &httpface.Resource{URL: h.config.HTTP.PublicURL, Issuers: []string{h.config.HTTP.Auth.Issuer}, Name: h.config.Name}
@@ -122,12 +127,12 @@ func (h *Host) openTo() (anonymous, authenticated bool) {
 }
 
 // warn says what is risky about how the host is reached.
-func (h *Host) warn(url string, local, authenticated, anonymous bool) {
+func (h *Host) warn(url string, private, authenticated, anonymous bool) {
 	switch {
-	case authenticated && local:
+	case authenticated && private:
 	case authenticated:
 		h.log.Warn("NO TLS: tokens, arguments and results cross the network in clear text, and whoever reads a token can use it; "+
-			"put a proxy that speaks TLS in front of this address", "url", url)
+			"set http.tls, or put a proxy that speaks TLS in front of this address", "url", url)
 	case anonymous:
 		h.log.Warn("anyone who can reach this address can call every tool", "url", url)
 	default:

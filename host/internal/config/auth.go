@@ -33,6 +33,14 @@ func (c checker) auth() {
 	if !a.authenticates() && a.Principal == "" && !c.has(at("jwks")...) && !c.has(at("introspection")...) && !c.has(at("audience")...) {
 		c.refuse([]string{"http", "auth"}, "add tokens", "authenticates nobody")
 	}
+	if i := a.Introspection; i != nil {
+		if err := auth.CheckURL(i.URL); err != nil {
+			c.refuse(append(at("introspection"), "url"), "", "%v", err)
+		}
+		if i.ClientSecret != "" && i.ClientID == "" {
+			c.refuse(append(at("introspection"), "client_secret"), "add client_id", "is no good without client_id")
+		}
+	}
 	for key, value := range map[string]string{"issuer": a.Issuer, "jwks": a.JWKS} {
 		if value == "" {
 			continue

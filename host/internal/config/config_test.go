@@ -165,7 +165,6 @@ func TestAListenAddressBeyondThisMachineNeedsMore(t *testing.T) {
 	const (
 		open      = "other machines could call every tool without a name"
 		hosts     = "is missing, and http.listen is no loopback address"
-		unbuilt   = "is not built yet"
 		elsewhere = "0.0.0.0:8000"
 	)
 	for name, c := range map[string]struct {
@@ -183,8 +182,9 @@ func TestAListenAddressBeyondThisMachineNeedsMore(t *testing.T) {
 		"a name needs both":                   {"{listen: 'wharf:8000'}", map[string]string{"http.listen": open, "http.allowed_hosts": hosts}},
 		"hosts alone are not enough":          {"{listen: '" + elsewhere + "', allowed_hosts: [x]}", map[string]string{"http.listen": open}},
 		"anonymous false is not enough":       {"{listen: '" + elsewhere + "', allowed_hosts: [x], allow_anonymous: false}", map[string]string{"http.listen": open}},
-		"anonymous callers are not built yet": {"{listen: '" + elsewhere + "', allowed_hosts: [x], allow_anonymous: true}", map[string]string{"http.allow_anonymous": unbuilt}},
-		"anonymous needs hosts all the same":  {"{listen: '" + elsewhere + "', allow_anonymous: true}", map[string]string{"http.allow_anonymous": unbuilt, "http.allowed_hosts": hosts}},
+		"anonymous callers who are wanted":    {"{listen: '" + elsewhere + "', allowed_hosts: [x], allow_anonymous: true}", nil},
+		"an issuer is enough":                 {"{listen: '" + elsewhere + "', allowed_hosts: [x], auth: {issuer: 'https://x', audience: y}}", nil},
+		"anonymous needs hosts all the same":  {"{listen: '" + elsewhere + "', allow_anonymous: true}", map[string]string{"http.allowed_hosts": hosts}},
 		"tokens are enough":                   {"{listen: '" + elsewhere + "', allowed_hosts: [x], auth: {tokens: [{sha256: '" + strings.Repeat("a", 64) + "', client_id: c}]}}", nil},
 		"tokens need hosts all the same":      {"{listen: '" + elsewhere + "', auth: {tokens: [{sha256: '" + strings.Repeat("a", 64) + "', client_id: c}]}}", map[string]string{"http.allowed_hosts": hosts}},
 		"an expression authenticates nobody":  {"{listen: '" + elsewhere + "', allowed_hosts: [x], auth: {principal: peer}}", map[string]string{"http.listen": open}},
@@ -229,6 +229,9 @@ func TestHalfAnAuthenticationIsRefused(t *testing.T) {
 		"an issuer with a query":      {"{issuer: 'https://x?a', audience: y}", "http.auth.issuer"},
 		"an issuer with a password":   {"{issuer: 'https://a:b@x', audience: y}", "http.auth.issuer"},
 		"keys in the clear":           {"{issuer: 'https://x', audience: y, jwks: 'http://x/k'}", "http.auth.jwks"},
+		"introspection":               {"{issuer: 'https://x', audience: y, introspection: {url: 'https://x/i', client_id: h, client_secret: '${S}'}}", ""},
+		"introspection in the clear":  {"{issuer: 'https://x', audience: y, introspection: {url: 'http://x/i'}}", "http.auth.introspection.url"},
+		"a secret of nobody":          {"{issuer: 'https://x', audience: y, introspection: {url: 'https://x/i', client_secret: '${S}'}}", "http.auth.introspection.client_secret"},
 		"tokens alone are complete":   {"{tokens: [" + token + "]}", ""},
 		"a digest that is none":       {"{tokens: [{sha256: abc, client_id: c}]}", "http.auth.tokens[0].sha256"},
 	} {
@@ -323,6 +326,7 @@ func TestFilesThatMustBeThereAreLookedFor(t *testing.T) {
 		"state: file":                              "state: is not a directory",
 		"http: {tls: {cert: none, key: file}}":     "http.tls.cert: no such file: DIR/none",
 		"http: {tls: {cert: file, key: .}}":        "http.tls.key: is not a regular file: DIR",
+		"http: {tls: {cert: file, key: file}}":     "http.tls.cert: is no certificate of this key: failed to find any PEM data in certificate input",
 		"http: {tls: {cert: file}}":                "http.tls.key: is missing: PEM file of the private key.",
 		"mcpServers: {s: {command: x, cwd: none}}": "mcpServers.s.cwd: no such directory: DIR/none",
 	} {

@@ -14,6 +14,20 @@ import (
 // reservedPaths are the host's own; the MCP endpoint cannot be at or below them.
 var reservedPaths = []string{"/v1", "/console", "/approve", "/healthz", "/readyz", "/metrics", "/.well-known"}
 
+// URL is where clients on this machine reach MCP, or all, where the file says under
+// which name they do.
+func (h HTTP) URL() string {
+	base := strings.TrimSuffix(h.PublicURL, "/")
+	switch {
+	case base != "":
+	case h.TLS != nil:
+		base = "https://" + h.Listen
+	default:
+		base = "http://" + h.Listen
+	}
+	return base + h.Path
+}
+
 func (c checker) http() {
 	h := c.cfg.HTTP
 	if c.has("http", "max_body") && (h.MaxBody < 1 || h.MaxBody > 1<<30) {

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"crypto/tls"
 	"errors"
 	"io/fs"
 	"os"
@@ -21,9 +22,10 @@ func (c checker) paths() {
 	for i, dir := range c.cfg.Plugins.Dirs {
 		c.exists([]string{"plugins", "dirs", itoa(i)}, dir, true)
 	}
-	if tls := c.cfg.HTTP.TLS; tls != nil {
-		c.exists([]string{"http", "tls", "cert"}, tls.Cert, false)
-		c.exists([]string{"http", "tls", "key"}, tls.Key, false)
+	if files := c.cfg.HTTP.TLS; files != nil {
+		c.exists([]string{"http", "tls", "cert"}, files.Cert, false)
+		c.exists([]string{"http", "tls", "key"}, files.Key, false)
+		c.pair(files)
 	}
 	for _, s := range c.cfg.Servers {
 		if s.Disabled {
@@ -31,6 +33,15 @@ func (c checker) paths() {
 		}
 		c.exists([]string{"mcpServers", s.Name, "envFile"}, s.EnvFile, false)
 		c.exists([]string{"mcpServers", s.Name, "cwd"}, s.Cwd, true)
+	}
+}
+
+// pair refuses a certificate that no server could speak TLS with. What is not there
+// was said before.
+func (c checker) pair(files *TLS) {
+	_, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	if _, absent := errors.AsType[*fs.PathError](err); err != nil && !absent {
+		c.refuse([]string{"http", "tls", "cert"}, "", "is no certificate of this key: %s", strings.TrimPrefix(err.Error(), "tls: "))
 	}
 }
 

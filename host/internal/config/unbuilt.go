@@ -23,9 +23,6 @@ var notBuilt = []unbuilt{
 	{key: keys("approval", "approvers"), advice: "remove it"},
 	{key: keys("mcpServers"), advice: "remove it; no MCP server is imported"},
 	{key: keys("store"), when: not("sqlite"), advice: "use sqlite, which is a file in the state directory"},
-	{key: keys("http", "auth", "introspection"), advice: "remove it; tokens of the issuer are checked with its keys"},
-	{key: keys("http", "tls"), advice: "remove it and listen on a loopback address"},
-	{key: keys("http", "allow_anonymous"), when: openToAll, advice: "listen on a loopback address"},
 	{key: keys("adapters", "*", "tools", "*", "cache"), advice: "remove it; no answer is repeated"},
 	{key: keys("adapters", "*", "may_ask"), when: not("false"), advice: "remove it"},
 	{key: keys("adapters", "*", "allow_urls"), when: not("false"), advice: "remove it"},
@@ -36,12 +33,6 @@ func keys(k ...string) []string { return k }
 // not holds for every value but these.
 func not(fine ...string) func(checker, *node) bool {
 	return func(_ checker, n *node) bool { return !slices.Contains(fine, n.scalar) }
-}
-
-// openToAll holds for allow_anonymous: true where other machines can call.
-func openToAll(c checker, n *node) bool {
-	local, ok := loopback(c.cfg.HTTP.Listen)
-	return n.scalar == "true" && ok && !local
 }
 
 // built refuses what is not.

@@ -39,6 +39,8 @@ type Config struct {
 	// Authenticated: Identify lets in nobody who has not proven who it is. Peers
 	// elsewhere, of other users and behind proxies may then ask.
 	Authenticated bool
+	// Certificate, if not nil, is what the server speaks TLS with.
+	Certificate *Certificate
 	// Resource, if not nil, says where clients get tokens.
 	Resource *Resource
 	// Anonymous: callers without a name are wanted. On an address that other
@@ -57,6 +59,7 @@ type Config struct {
 type Server struct {
 	listener net.Listener
 	local    bool
+	secret   bool // it speaks TLS
 	http     *http.Server
 }
 
@@ -81,7 +84,7 @@ func Listen(ctx context.Context, c Config) (*Server, error) {
 			c.Refused(code)
 		}
 	}}
-	return &Server{
+	server := &Server{
 		listener: all, local: local,
 		http: &http.Server{
 			Handler:           s.handler(),
@@ -94,7 +97,11 @@ func Listen(ctx context.Context, c Config) (*Server, error) {
 			// `OPTIONS *` would be answered before the guard.
 			DisableGeneralOptionsHandler: true,
 		},
-	}, nil
+	}
+	if c.Certificate != nil {
+		server.secret, server.http.TLSConfig = true, c.Certificate.config()
+	}
+	return server, nil
 }
 
 // Guarded is MCP for a server that is not this package's, behind the same guard.
@@ -110,12 +117,25 @@ func Guarded(c Config) http.Handler {
 // Address is where it listens.
 func (s *Server) Address() net.Addr { return s.listener.Addr() }
 
+// URL is where it listens, with its scheme.
+func (s *Server) URL() string {
+	scheme := "http"
+	if s.secret {
+		scheme = "https"
+	}
+	return scheme + "://" + s.listener.Addr().String()
+}
+
 // Local reports whether only this machine can reach that.
 func (s *Server) Local() bool { return s.local }
 
 // Serve serves until Shutdown.
 func (s *Server) Serve() error {
-	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+	serve := s.http.Serve
+	if s.secret {
+		serve = func(l net.Listener) error { return s.http.ServeTLS(l, "", "") }
+	}
+	if err := serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("http: %w", err)
 	}
 	return nil
