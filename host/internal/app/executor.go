@@ -84,7 +84,7 @@ func (h *Host) newPolicy(c *config.Config, earlier []*rules.Rules) (policy, erro
 	asking := asking(c)
 	gates := []executor.Gate{judge, approval.Gate{Asks: asking.Deferred || asking.Form}}
 	return policy{&executor.Policy{
-		Gates: gates, Hooks: h.hooks(c), Limits: limits, Visible: judge.Visible, Hides: judge.Hides,
+		Gates: gates, Hooks: h.hooks(c), Limits: limits, Visible: judge.Visible, Hides: judge.Hides, Lacks: judge.Lacks,
 		Settled: func() bool { return len(earlier) == 0 || !h.reconciler.AnyBehind() },
 	}, judge}, nil
 }
@@ -93,7 +93,7 @@ func (h *Host) newPolicy(c *config.Config, earlier []*rules.Rules) (policy, erro
 func ruleList(c *config.Config) []rules.Rule {
 	list := make([]rules.Rule, 0, len(c.Rules))
 	for _, r := range c.Rules {
-		rule := rules.Rule{Line: r.Line, Adapters: r.Adapters, Tags: r.Tags, Principals: r.Principals, When: r.When}
+		rule := rules.Rule{Line: r.Line, Adapters: r.Adapters, Tags: r.Tags, Principals: r.Principals, Scopes: r.Scopes, When: r.When}
 		for _, e := range r.Effects {
 			rule.Effects = append(rule.Effects, tool.Effects(e))
 		}

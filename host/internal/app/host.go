@@ -33,6 +33,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/pin"
 	"github.com/toolwharf/toolwharf/host/internal/redact"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
+	"github.com/toolwharf/toolwharf/host/internal/rules"
 	"github.com/toolwharf/toolwharf/host/internal/seal"
 	"github.com/toolwharf/toolwharf/host/internal/secret"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -80,6 +81,7 @@ type Host struct {
 	confinement *plugin.Confinement
 	kept        *kept.Store
 	logbook     *logbook.Book
+	approvers   *rules.When
 	entrance    entrance // of a host that is reached over HTTP
 	ownProcess  bool     // see Options
 
@@ -117,6 +119,9 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	}()
 	id := tool.NewID("host_")
 	if h.vault, err = openVault(ctx, o.Config, id, o.Log); err != nil {
+		return nil, err
+	}
+	if h.approvers, err = approvers(o.Config); err != nil {
 		return nil, err
 	}
 	if h.executor, err = h.newExecutor(id); err != nil {
@@ -202,7 +207,7 @@ func (h *Host) API(serves string) *control.Service {
 
 // desk is where operators decide.
 func (h *Host) desk() *approval.Desk {
-	return &approval.Desk{Store: h.vault.store, Self: h.config.Approval.Self, Fits: h.executor.Fits}
+	return &approval.Desk{Store: h.vault.store, Self: h.config.Approval.Self, Approvers: h.approvers, Fits: h.executor.Fits}
 }
 
 func (h *Host) moored() []control.Adapter {

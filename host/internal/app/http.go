@@ -117,7 +117,15 @@ func (h *Host) resource() *httpface.Resource {
 	if h.config.HTTP.Auth == nil || h.config.HTTP.Auth.Issuer == "" {
 		return nil
 	}
-	return &httpface.Resource{URL: h.config.HTTP.PublicURL, Issuers: []string{h.config.HTTP.Auth.Issuer}, Name: h.config.Name}
+	r := &httpface.Resource{URL: h.config.HTTP.PublicURL, Issuers: []string{h.config.HTTP.Auth.Issuer}, Name: h.config.Name}
+	if h.config.HTTP.Auth.StepUp { // otherwise nobody is told what there is to ask for
+		for _, rule := range h.config.Rules {
+			r.Scopes = append(r.Scopes, rule.Scopes...)
+		}
+		slices.Sort(r.Scopes)
+		r.Scopes = slices.Compact(r.Scopes)
+	}
+	return r
 }
 
 // openTo says whether callers without a name are wanted, and whether there are none.

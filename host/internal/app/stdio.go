@@ -13,6 +13,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
 	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/face/control"
+	httpface "github.com/toolwharf/toolwharf/host/internal/face/http"
 	"github.com/toolwharf/toolwharf/host/internal/face/mcp"
 	"github.com/toolwharf/toolwharf/host/internal/telemetry"
 )
@@ -64,12 +65,16 @@ func (h *Host) face(anonymous *bool) *mcp.Face {
 	if version == "" {
 		version = h.version
 	}
-	return mcp.New(mcp.Config{
+	made := mcp.Config{
 		Name: h.config.Name, Version: version, Instructions: h.config.Instructions,
 		Registry: h.registry, Executor: h.executor, Policy: h.executor.Policy, MaxBody: h.config.HTTP.MaxBody,
 		MaxListens:     h.config.HTTP.MaxListens,
 		AllowAnonymous: anonymous, HostChecked: true, Log: telemetry.Slog(h.log.Named("mcp")),
-	})
+	}
+	if c := h.config.HTTP.Auth; c != nil && c.StepUp {
+		made.StepUp = httpface.Config{Resource: h.resource(), MCPPath: h.config.HTTP.Path}.Lacking
+	}
+	return mcp.New(made)
 }
 
 // serveControl serves the control socket. A host without one serves its clients

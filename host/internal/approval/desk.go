@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"time"
 	"unicode"
 
+	"github.com/toolwharf/toolwharf/host/internal/rules"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -23,6 +25,8 @@ var (
 	ErrNotOperator = errors.New("only an operator may decide approvals")
 	// ErrSelf: the asker wants to decide its own call.
 	ErrSelf = errors.New("whoever asked for a call may not approve it")
+	// ErrNotApprover is that approval.approvers does not let an operator decide.
+	ErrNotApprover = errors.New("approval.approvers does not let this operator decide about this call")
 )
 
 // FaultError says what is wrong with a decision. Nothing was decided.
@@ -46,14 +50,17 @@ type Desk struct {
 	Store Store
 	// Self: an asker may decide its own call.
 	Self bool
+	// Approvers, if not nil, must be true of a call for an operator to decide about
+	// it: as if the operator called it.
+	Approvers *rules.When
 	// Fits says, as an error, what a tool has against arguments; nil: no host
 	// runs that could say.
 	Fits func(name string, args tool.JSON) *tool.Error
 }
 
 // Decide decides a pending approval as an operator. The error is ErrNone, an
-// *StatusError, ErrNotOperator, ErrSelf or a *FaultError; then, and after any
-// other error, nothing was decided.
+// *StatusError, ErrNotOperator, ErrSelf, ErrNotApprover or a *FaultError; then, and
+// after any other error, nothing was decided.
 //
 // Edited arguments are validated as those of a call, here if Fits is there and
 // again when they run, with the tool and the rules of then.
@@ -88,8 +95,38 @@ func (k *Desk) Decide(ctx context.Context, id string, by tool.Principal, d Decis
 			return nil, err
 		}
 	}
+	if err := k.lets(by, r, d); err != nil {
+		return nil, err
+	}
 	d.By = by.String()
 	return k.Store.Decide(ctx, id, d)
+}
+
+// lets says, as an error, that an operator may not decide about a call. A condition
+// that cannot be judged lets nobody.
+func (k *Desk) lets(by tool.Principal, r *Record, d Decision) error {
+	if k.Approvers == nil {
+		return nil
+	}
+	raw := r.Args
+	if d.Edited != nil {
+		raw = d.Edited
+	}
+	args, err := tool.ParseArgs(raw)
+	if err != nil {
+		return faulty("the arguments of approval %s cannot be read", r.ID)
+	}
+	holds, err := k.Approvers.Holds(&tool.Case{
+		Call: &tool.Call{Op: tool.OpTool, Name: r.Tool, Args: args, Principal: by}, RunID: r.Run, Args: args, Started: time.Now(),
+		Spec: &tool.Spec{Name: r.Tool, Adapter: r.Adapter, Effects: r.Effects},
+	})
+	if err != nil {
+		return fmt.Errorf("%w: it cannot be judged: %w", ErrNotApprover, err)
+	}
+	if !holds {
+		return ErrNotApprover
+	}
+	return nil
 }
 
 // Own reports whether somebody may not decide about a call because it asked for

@@ -43,7 +43,7 @@ func TestWhatAnIssuerSaysOfATokenCountsOnlyForThisHost(t *testing.T) {
 		"a list":                        {`[true]`, "no JSON object"},
 		"null":                          {`null`, "not active"},
 	} {
-		got := ""
+		var got string
 		claims, err := readIntrospection([]byte(c.body), "https://id.example", "toolwharf", now)
 		if err != nil {
 			got = err.Error()

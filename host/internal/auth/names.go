@@ -37,6 +37,8 @@ const (
 type Names struct {
 	program cel.Program
 	claims  bool // it looks at them
+	// chosen: whoever sends a request has a say in the name.
+	chosen bool
 }
 
 // token is what the expression sees of a token.
@@ -79,6 +81,7 @@ func NewNames(expression string) (*Names, error) {
 	n := &Names{program: program}
 	for _, r := range ast.NativeRep().ReferenceMap() {
 		n.claims = n.claims || r.Name == "claims"
+		n.chosen = n.chosen || r.Name == "headers" || r.Name == "peer"
 	}
 	return n, nil
 }

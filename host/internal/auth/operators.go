@@ -64,10 +64,18 @@ func (o *Operators) Identify(r *http.Request) (tool.Principal, *Refusal) {
 	if refused != nil {
 		return tool.Principal{}, refused
 	}
+	if o.Door.Names != nil && o.Door.Names.chosen {
+		return tool.Principal{}, &Refusal{
+			Status: http.StatusForbidden, Code: "not-operator",
+			Text: "where http.auth.principal names callers by their headers or address, one could ask under one name and decide under another; " +
+				"the operator token is needed",
+		}
+	}
 	if !who.Operates() {
 		return tool.Principal{}, &Refusal{
 			Status: http.StatusForbidden, Code: "not-operator",
-			Text: "only operators may do this: a token with the scope " + tool.ScopeOperate + " is needed",
+			Text:      "only operators may do this: a token with the scope " + tool.ScopeOperate + " is needed",
+			Challenge: challenge + `, error="insufficient_scope", scope="` + tool.ScopeOperate + `"`,
 		}
 	}
 	return who.Principal, nil

@@ -32,22 +32,24 @@ func TestAnOperatorHoldsTheTokenOrTheScopeWhateverItIsCalled(t *testing.T) {
 		header []string
 		want   string // principal, or the code of the refusal
 	}{
-		"the operator token":             {plain, "/", []string{"Bearer " + secret}, "operator/ann"},
-		"the scope":                      {plain, "/", []string{"Bearer twh_ops"}, `["ops","",""]`},
-		"the scope, under a name":        {auth.NewOperators(&auth.Door{Verifier: known, Names: names(t, "'x'")}, ann, secret), "/", []string{"Bearer twh_ops"}, "named/x"},
-		"a name and no token":            {auth.NewOperators(&auth.Door{Names: names(t, "'x'"), Anonymous: true}, ann, secret), "/", nil, "unauthorized"},
-		"a name and a token nobody sees": {auth.NewOperators(&auth.Door{Names: names(t, "'x'")}, ann, secret), "/", []string{"Bearer twh_ops"}, "unauthorized"},
-		"other scopes":                   {plain, "/", []string{"Bearer twh_agent"}, "not-operator"},
-		"nothing, where anybody may ask": {plain, "/", nil, "unauthorized"},
-		"a token nobody knows":           {plain, "/", []string{"Bearer twh_x"}, "unauthorized"},
-		"half of the operator token":     {plain, "/", []string{"Bearer " + secret[:42]}, "unauthorized"},
-		"no door at all":                 {auth.NewOperators(nil, ann, secret), "/", []string{"Bearer twh_ops"}, "unauthorized"},
-		"no door, the operator token":    {auth.NewOperators(nil, ann, secret), "/", []string{"bearer " + secret}, "operator/ann"},
-		"as a password":                  {plain, "/", []string{"Basic " + secret}, "unauthorized"},
-		"two of them":                    {plain, "/", []string{"Bearer " + secret, "Bearer " + secret}, "unauthorized"},
-		"in the URL too":                 {plain, "/?access_token=x", []string{"Bearer " + secret}, "unauthorized"},
+		"the operator token":               {plain, "/", []string{"Bearer " + secret}, "operator/ann"},
+		"the scope":                        {plain, "/", []string{"Bearer twh_ops"}, `["ops","",""]`},
+		"the scope, under a name":          {auth.NewOperators(&auth.Door{Verifier: known, Names: names(t, "'x'")}, ann, secret), "/", []string{"Bearer twh_ops"}, "named/x"},
+		"the scope, under a name it chose": {auth.NewOperators(&auth.Door{Verifier: known, Names: names(t, "headers['x-user']")}, ann, secret), "/", []string{"Bearer twh_ops"}, "not-operator"},
+		"a name and no token":              {auth.NewOperators(&auth.Door{Names: names(t, "'x'"), Anonymous: true}, ann, secret), "/", nil, "unauthorized"},
+		"a name and a token nobody sees":   {auth.NewOperators(&auth.Door{Names: names(t, "'x'")}, ann, secret), "/", []string{"Bearer twh_ops"}, "unauthorized"},
+		"other scopes":                     {plain, "/", []string{"Bearer twh_agent"}, "not-operator"},
+		"nothing, where anybody may ask":   {plain, "/", nil, "unauthorized"},
+		"a token nobody knows":             {plain, "/", []string{"Bearer twh_x"}, "unauthorized"},
+		"half of the operator token":       {plain, "/", []string{"Bearer " + secret[:42]}, "unauthorized"},
+		"no door at all":                   {auth.NewOperators(nil, ann, secret), "/", []string{"Bearer twh_ops"}, "unauthorized"},
+		"no door, the operator token":      {auth.NewOperators(nil, ann, secret), "/", []string{"bearer " + secret}, "operator/ann"},
+		"as a password":                    {plain, "/", []string{"Basic " + secret}, "unauthorized"},
+		"two of them":                      {plain, "/", []string{"Bearer " + secret, "Bearer " + secret}, "unauthorized"},
+		"in the URL too":                   {plain, "/?access_token=x", []string{"Bearer " + secret}, "unauthorized"},
 	} {
 		r := httptest.NewRequest(http.MethodGet, c.url, nil)
+		r.Header.Set("X-User", "x")
 		for _, h := range c.header {
 			r.Header.Add("Authorization", h)
 		}

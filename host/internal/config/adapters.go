@@ -88,6 +88,11 @@ func (c checker) approval() {
 	if c.has("approval", "wait") && (a.Wait < 0 || a.Wait > a.Expires) {
 		c.refuse([]string{"approval", "wait"}, "", "must not be longer than approval.expires")
 	}
+	if a.Approvers != "" {
+		if _, err := rules.NewWhen(a.Approvers); err != nil {
+			c.refuse([]string{"approval", "approvers"}, "", "%v", err)
+		}
+	}
 	c.webhooks()
 }
 

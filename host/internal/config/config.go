@@ -153,6 +153,7 @@ type Rule struct {
 	Effects    []string `key:"effects"`
 	Tags       []string `key:"tags"`
 	Principals []string `key:"principals"`
+	Scopes     []string `key:"scopes"`
 	When       string   `key:"when"`
 }
 
@@ -241,6 +242,7 @@ type Auth struct {
 	Introspection *Introspection `key:"introspection"`
 	Tokens        []Token        `key:"tokens"`
 	Principal     string         `key:"principal"`
+	StepUp        bool           `key:"step_up"`
 }
 
 // Introspection asks the issuer about opaque tokens (RFC 7662).

@@ -305,7 +305,6 @@ func TestEveryKeyThatIsNotBuiltIsInTheSchemaAndRefused(t *testing.T) {
 }
 
 var unbuiltSamples = map[string]string{
-	"approval.approvers":       "approval: {approvers: 'true'}",
 	"mcpServers":               "mcpServers: {shop: {url: 'https://x'}}",
 	"store":                    "store: 'postgres://h/db'",
 	"adapters.*.tools.*.cache": "adapters: {a: {plugin: p, tools: {a: {cache: 1m}}}}",

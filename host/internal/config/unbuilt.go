@@ -20,7 +20,6 @@ type unbuilt struct {
 // find out from an incident that nothing was denied. A feature that lands takes
 // its lines out, and nothing else changes here.
 var notBuilt = []unbuilt{
-	{key: keys("approval", "approvers"), advice: "remove it"},
 	{key: keys("mcpServers"), advice: "remove it; no MCP server is imported"},
 	{key: keys("store"), when: not("sqlite"), advice: "use sqlite, which is a file in the state directory"},
 	{key: keys("adapters", "*", "tools", "*", "cache"), advice: "remove it; no answer is repeated"},

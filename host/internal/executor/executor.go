@@ -155,6 +155,8 @@ type Policy struct {
 	// Hides says for the operator why Visible says no, and by which line of the
 	// rules, 0 if by none; may be nil.
 	Hides func(tool.Principal, *tool.Spec) (why string, line int)
+	// Lacks are the scopes with which the principal could know of it; may be nil.
+	Lacks func(tool.Principal, *tool.Spec) []string
 	// Settled reports whether Visible says the same of the same as long as the
 	// policy and the catalogue stay; nil: it does.
 	Settled func() bool

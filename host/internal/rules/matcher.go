@@ -34,6 +34,11 @@ func (m *matcher) about(r *rule) (glob int, ok bool) {
 	return glob, ok
 }
 
+// granted reports whether the caller has the scopes of a rule.
+func (m *matcher) granted(r *rule) bool {
+	return len(r.Scopes) == 0 || m.who.Kind == tool.Operator || m.who.Has(r.Scopes...)
+}
+
 // called is what the caller is called by.
 func (m *matcher) called() []string {
 	if m.names == nil {

@@ -57,10 +57,15 @@ func Review(list []Rule, k Known) (remarks []Remark) {
 // globs are compared by how they begin.
 func (r Rule) covers(other Rule) bool {
 	return within(other.Adapters, r.Adapters) && within(other.Effects, r.Effects) && within(other.Tags, r.Tags) &&
-		within(other.Principals, r.Principals) && (r.When == "" || r.When == other.When) &&
+		within(other.Principals, r.Principals) && whole(r.Scopes, other.Scopes) && (r.When == "" || r.When == other.When) &&
 		!slices.ContainsFunc(other.Names, func(glob string) bool {
 			return !slices.ContainsFunc(r.Names, func(mine string) bool { return globCovers(mine, glob, r.Verb) })
 		})
+}
+
+// whole reports whether all of some scopes are among others.
+func whole(some, all []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }
 
 // within reports whether a condition lets through no more than another one.

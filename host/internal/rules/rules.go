@@ -41,6 +41,10 @@ type Rule struct {
 	// Principals, if there are any, are the only callers that the rule is
 	// about: globs of what they are called by (matches).
 	Principals []string
+	// Scopes, if there are any, are what the caller's token has to grant, every one.
+	// A caller who lacks some goes on to the rules behind; if none is about the call,
+	// it is denied, whatever the defaults are. An operator has all.
+	Scopes []string
 	// When, if not empty, is what has to be true, in CEL; see When.
 	When string
 	// Line is where it stands in the operator's file, 0 if nowhere.
@@ -156,6 +160,8 @@ func (p *Rules) Hides(who tool.Principal, s *tool.Spec) (why string, line int) {
 		return "", 0
 	case by == nil:
 		return p.byDefault(s).why, 0
+	case by.Verb != Deny && len(by.Scopes) > 0 && !who.Has(by.Scopes...):
+		return by.said[0] + ", which the caller lacks", by.Line
 	case by.when != nil:
 		return by.said[0] + ", or it cannot be judged", by.Line
 	}
@@ -169,6 +175,7 @@ func (p *Rules) hides(who *tool.Principal, s *tool.Spec) (by *rule, hidden bool)
 		return nil, false
 	}
 	m := matcher{spec: s, who: who}
+	var unmet *rule
 	for i := range p.rules {
 		r := &p.rules[i]
 		if _, ok := m.about(r); !ok {
@@ -182,11 +189,49 @@ func (p *Rules) hides(who *tool.Principal, s *tool.Spec) (by *rule, hidden bool)
 		case could == never, could == some && r.Verb == Deny:
 		case could == fails:
 			return r, true
+		case !m.granted(r):
+			if unmet == nil && could == always && r.Verb != Deny {
+				unmet = r
+			}
 		default:
 			return r, r.Verb == Deny
 		}
 	}
+	if unmet != nil {
+		return unmet, true
+	}
 	return nil, p.byDefault(s).verb == Deny
+}
+
+// Lacks are the scopes with which a principal could know of a tool that is hidden
+// from it; none: it is not hidden, or scopes would not help.
+func (p *Rules) Lacks(who tool.Principal, s *tool.Spec) []string {
+	if _, hidden := p.hides(&who, s); !hidden {
+		return nil
+	}
+	m := matcher{spec: s, who: &who}
+	for i := range p.rules {
+		r := &p.rules[i]
+		if _, ok := m.about(r); !ok {
+			continue
+		}
+		could := always
+		if r.when != nil {
+			could = r.when.could(&who, s)
+		}
+		switch {
+		case could == never:
+		case could == fails:
+			return nil
+		case m.granted(r):
+			if r.Verb == Deny && could == always {
+				return nil
+			}
+		case r.Verb != Deny:
+			return r.Scopes
+		}
+	}
+	return nil
 }
 
 // decision is what the policy says of a call.
@@ -208,6 +253,7 @@ func (d decision) line() int {
 // denies, whatever its rule: nobody knows what it would have said.
 func (p *Rules) decide(c *tool.Case) decision {
 	m := matcher{spec: c.Spec, who: &c.Principal}
+	var unmet *rule
 	for i := range p.rules {
 		r := &p.rules[i]
 		glob, ok := m.about(r)
@@ -224,7 +270,17 @@ func (p *Rules) decide(c *tool.Case) decision {
 				continue
 			}
 		}
+		if !m.granted(r) {
+			if unmet == nil && r.Verb != Deny {
+				unmet = r
+			}
+			continue
+		}
 		return decision{verb: r.Verb, rule: r, why: r.said[glob]}
+	}
+	if unmet != nil {
+		why := fmt.Sprintf("rule on line %d: %s needs the scopes %s, which the caller lacks", unmet.Line, unmet.Verb, strings.Join(unmet.Scopes, ", "))
+		return decision{verb: Deny, rule: unmet, why: why}
 	}
 	return p.byDefault(c.Spec)
 }
@@ -256,6 +312,7 @@ func (r *rule) conditions() (words []string) {
 	list("with effects", effects)
 	list("with tags", r.Tags)
 	list("for", r.Principals)
+	list("with scopes", r.Scopes)
 	if r.when != nil {
 		words = append(words, "when "+r.when.text)
 	}

@@ -67,6 +67,15 @@ func (t *Transition) Hides(who tool.Principal, s *tool.Spec) (why string, line i
 	return "", 0
 }
 
+// Lacks are the scopes that a principal needs to know of something that is hidden
+// from it; none: they would not help.
+func (t *Transition) Lacks(who tool.Principal, s *tool.Spec) []string {
+	if len(t.Before) > 0 && t.Behind(s.Adapter) {
+		return nil
+	}
+	return t.Now.Lacks(who, s)
+}
+
 // Visible reports whether a principal may know of something that is offered: by
 // all the rules that its calls would be judged by.
 func (t *Transition) Visible(who tool.Principal, s *tool.Spec) bool {

@@ -264,6 +264,8 @@ func (p *page) refused(w http.ResponseWriter, r *http.Request, s *session, err e
 		code, says, draft = http.StatusConflict, "Nothing was decided by you: it was not waiting any more.", ""
 	case errors.Is(err, approval.ErrSelf):
 		code, says, draft = http.StatusForbidden, "Nothing was decided: whoever asked for a call may not approve it.", ""
+	case errors.Is(err, approval.ErrNotApprover):
+		code, says, draft = http.StatusForbidden, "Nothing was decided: approval.approvers does not let you decide about this call.", ""
 	default:
 		p.failed(w, r, err)
 		return

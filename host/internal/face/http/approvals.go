@@ -118,6 +118,8 @@ func failed(err error) *failure {
 		return &failure{status: http.StatusUnprocessableEntity, code: "decision-invalid", message: fault.Text}
 	case errors.Is(err, approval.ErrSelf):
 		return &failure{status: http.StatusForbidden, code: "own-call", message: approval.ErrSelf.Error()}
+	case errors.Is(err, approval.ErrNotApprover):
+		return &failure{status: http.StatusForbidden, code: "not-approver", message: approval.ErrNotApprover.Error()}
 	case errors.Is(err, approval.ErrNotOperator):
 		return &failure{status: http.StatusForbidden, code: "not-operator", message: approval.ErrNotOperator.Error()}
 	default:

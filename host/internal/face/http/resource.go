@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // metadataPath is where clients look for what protects a resource (RFC 9728, 3);
@@ -71,6 +73,20 @@ func (c Config) base(r *http.Request) string {
 		u.Scheme = "https"
 	}
 	return u.String()
+}
+
+// Lacking answers who may not call something for want of scopes, and says which
+// (RFC 6750, 3.1): a token that grants them is what is needed.
+func (c Config) Lacking(w http.ResponseWriter, r *http.Request, who tool.Principal, scopes []string) {
+	wanted := `, scope="` + strings.Join(scopes, " ") + `"`
+	text := "a token with the scopes " + strings.Join(scopes, ", ") + " is needed for this"
+	if who.IsAnonymous() {
+		w.Header().Set("WWW-Authenticate", c.challenge(r, `Bearer realm="toolwharf"`+wanted))
+		refuse(w, http.StatusUnauthorized, "unauthorized", text)
+		return
+	}
+	w.Header().Set("WWW-Authenticate", c.challenge(r, `Bearer realm="toolwharf", error="insufficient_scope"`+wanted))
+	refuse(w, http.StatusForbidden, "insufficient-scope", text)
 }
 
 // challenge is a challenge (RFC 6750, 3) that also says where to learn which server

@@ -63,7 +63,9 @@ func (f *Face) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	o := &origin{principal: principalOf(r.Context()), gone: r.Context(), envelope: e}
 	if e.asks(methodCallTool) {
 		name, _ := textOf(e.name)
-		o.called = f.listed.now().find(name, o.principal)
+		if o.called = f.listed.now().find(name, o.principal); o.called == nil && f.stepsUp(w, r, o, name) {
+			return
+		}
 	}
 	r = r.WithContext(withOrigin(r.Context(), o)) // a copy
 	r.Header = decodedName(r.Header)
