@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
+	"github.com/toolwharf/toolwharf/host/internal/rules"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
@@ -122,5 +123,41 @@ func TestWhatIsDecidedAlreadyIsSaidBeforeWhatIsWrongWithAnEdit(t *testing.T) {
 	var status *approval.StatusError
 	if !errors.As(err, &status) || status.Status != approval.Expired || s.decided != nil {
 		t.Errorf("%v, decided %+v", err, s.decided)
+	}
+}
+
+func TestApproversNarrowWhoMayDecideAboutWhat(t *testing.T) {
+	ann := tool.Principal{Kind: tool.Operator, Subject: "ann"}
+	ops := tool.Principal{Kind: tool.Token, ClientID: "ops", Subject: "bob", Scopes: []string{tool.ScopeOperate, "pay"}}
+	for name, c := range map[string]struct {
+		condition string
+		by        tool.Principal
+		edited    string
+		want      error
+	}{
+		"who it names":                    {`principal.subject == "bob"`, ops, "", nil},
+		"another, the operator token too": {`principal.subject == "bob"`, ann, "", approval.ErrNotApprover},
+		"by its scope":                    {`"pay" in principal.scopes`, ops, "", nil},
+		"by the tool":                     {`tool.name != "shop_pay"`, ops, "", approval.ErrNotApprover},
+		"by the adapter and the effects":  {`tool.adapter == "shop" && tool.effects == "additive"`, ops, "", nil},
+		"by the arguments":                {`args.n < 10`, ops, "", nil},
+		"by what would run":               {`args.n < 10`, ops, `{"n":11}`, approval.ErrNotApprover},
+		"what cannot be judged":           {`args.m < 10`, ops, "", approval.ErrNotApprover},
+	} {
+		w, err := rules.NewWhen(c.condition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &shelf{record: approval.Record{
+			ID: "apr_1", Status: approval.Pending, Principal: "x", Tool: "shop_pay", Adapter: "shop", Effects: tool.Additive, Args: []byte(`{"n":1}`),
+		}}
+		d := approval.Decision{Approve: true}
+		if c.edited != "" {
+			d.Edited = []byte(c.edited)
+		}
+		_, err = (&approval.Desk{Store: s, Approvers: w}).Decide(t.Context(), "apr_1", c.by, d)
+		if !errors.Is(err, c.want) || (s.decided != nil) != (c.want == nil) {
+			t.Errorf("%s: decided %+v, %v", name, s.decided, err)
+		}
 	}
 }
