@@ -95,6 +95,13 @@ func as(ctx context.Context, who auth.Caller) context.Context {
 	return mcp.WithPrincipal(mcp.WithEnd(ctx, who.Until), who.Principal)
 }
 
+// close ends what was open to the issuer.
+func (e entrance) close() {
+	if e.asked != nil {
+		e.asked.Close()
+	}
+}
+
 // authenticates reports whether tokens are asked for.
 func (e entrance) authenticates() bool { return e.door != nil && e.door.Verifier != nil }
 

@@ -14,6 +14,7 @@ import (
 // that program's own server and behind the same guard as over this host's own, and
 // the face of clients in the same process. The face is to be closed before the host.
 func (h *Host) Embed() (http.Handler, *mcp.Face, error) {
+	h.embedded = true
 	var err error
 	if h.entrance, err = h.newEntrance(); err != nil {
 		return nil, nil, err

@@ -84,6 +84,7 @@ type Host struct {
 	approvers   *rules.When
 	entrance    entrance // of a host that is reached over HTTP
 	ownProcess  bool     // see Options
+	embedded    bool     // another program serves its faces
 
 	deliverer *webhook.Deliverer
 
@@ -187,6 +188,7 @@ func (h *Host) Close() error {
 		errs = append(errs, h.vault.close(ctx))
 	}
 	h.kept.Close()
+	h.entrance.close()
 	return errors.Join(append(errs, h.runDir.remove())...)
 }
 

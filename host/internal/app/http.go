@@ -112,9 +112,10 @@ func (h *Host) approvalPage(operators *auth.Operators, log *slog.Logger) http.Ha
 	})
 }
 
-// resource is what clients are told about where to get a token; nil: nothing.
+// resource is what clients are told about where to get a token; nil: nothing. A host
+// in another program serves no place that would say it.
 func (h *Host) resource() *httpface.Resource {
-	if h.config.HTTP.Auth == nil || h.config.HTTP.Auth.Issuer == "" {
+	if h.embedded || h.config.HTTP.Auth == nil || h.config.HTTP.Auth.Issuer == "" {
 		return nil
 	}
 	r := &httpface.Resource{URL: h.config.HTTP.PublicURL, Issuers: []string{h.config.HTTP.Auth.Issuer}, Name: h.config.Name}

@@ -88,6 +88,9 @@ func (a *answers) keep(key [sha256.Size]byte, k kept) {
 	a.size += len(k.claims.Rest.Bytes())
 }
 
+// Close closes the connections that nothing is asked by.
+func (n *Introspection) Close() { n.client.CloseIdleConnections() }
+
 // Fault says why tokens cannot be asked about; empty: they can.
 func (n *Introspection) Fault() string {
 	n.mu.Lock()

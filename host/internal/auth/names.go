@@ -93,8 +93,11 @@ func (n *Names) Name(ctx context.Context, h http.Header, peer string, c Claims) 
 		"headers": visible(h), "peer": peer,
 		"token": token{ClientID: c.ClientID, Issuer: c.Issuer, Subject: c.Subject, Scopes: c.Scopes},
 	}
-	if n.claims {
-		claims, err := values(c.Rest)
+	switch {
+	case n.claims && c.Rest.IsZero():
+		seen["claims"] = map[string]any{}
+	case n.claims:
+		claims, err := c.Rest.Exact()
 		if err != nil {
 			return "", fmt.Errorf("http.auth.principal: the token's claims: %w", err)
 		}
