@@ -308,6 +308,62 @@ adapters:
 	})
 }
 
+func TestAPluginThatShowsTheHostWhereSomebodyElseServesIsRefused(t *testing.T) {
+	t.Parallel()
+	whole(t)
+	dir, plugins := workspace(t, "")
+	met := make(chan string, 100)
+	shown := map[string]net.Listener{}
+	for network, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": filepath.Join(dir, "s")} {
+		l, err := net.Listen(network, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = l.Close() }()
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_ = c.Close()
+				met <- network
+			}
+		}()
+		shown[network] = l
+	}
+	file := filepath.Join(dir, "toolwharf.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = fmt.Appendf(text, `
+adapters:
+  port: {plugin: mischief, env: {SHOWN: "tcp|%[1]s"}}
+  socket: {plugin: mischief, env: {SHOWN: "unix|%[2]s"}}
+  unbound: {plugin: mischief, env: {SHOWN: "tcp|%[1]s"}, sandbox: off}
+  host: {plugin: mischief, env: {SHOWN: "unix|%[3]s"}, sandbox: off}
+`, shown["tcp"].Addr(), shown["unix"].Addr(), filepath.Join(dir, ".toolwharf", "control.sock"))
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	install(t, "mischief", plugins)
+	h := serve(t, dir)
+	for name, want := range map[string]string{
+		"port": "only a unix socket", "unbound": "only a unix socket",
+		"socket": "it must be a socket in the directory", "host": "it must be a socket in the directory",
+	} {
+		if a := h.moored()[name]; a.State == "ready" || !strings.Contains(a.Cause, want) {
+			t.Errorf("%s is %s: %s, want %q", name, a.State, a.Cause, want)
+		}
+	}
+	select {
+	case network := <-met:
+		t.Errorf("the host connected by %s to somebody whom no plugin has started", network)
+	default:
+	}
+}
+
 // The same again as a user who may do little: then no capability was there to drop.
 func TestAPluginOfANormalUserGetsOutOfItsSandboxByNoWay(t *testing.T) {
 	t.Parallel()
@@ -331,12 +387,16 @@ func TestAPluginOfANormalUserGetsOutOfItsSandboxByNoWay(t *testing.T) {
 	if err := errors.Join(os.Chmod(tmp, 0o755), os.Chown(tmp, somebody, somebody)); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(copied, "-test.v", "-test.run=^TestAPluginGetsOutOfItsSandboxByNoWay$")
+	tests := []string{"TestAPluginGetsOutOfItsSandboxByNoWay", "TestAPluginThatShowsTheHostWhereSomebodyElseServesIsRefused"}
+	cmd := exec.Command(copied, "-test.v", "-test.run=^("+strings.Join(tests, "|")+")$")
 	cmd.Dir = tmp
 	cmd.Env = append(os.Environ(), builtBefore+"="+built, "HOME="+tmp, "TMPDIR="+tmp)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestAPluginGetsOutOfItsSandboxByNoWay ") {
-		t.Errorf("%v\n%s", err, out)
+	out, err := cmd.CombinedOutput()
+	for _, test := range tests {
+		if err != nil || !strings.Contains(string(out), "--- PASS: "+test+" ") {
+			t.Errorf("%s: %v\n%s", test, err, out)
+		}
 	}
 }
 
