@@ -60,7 +60,7 @@ func TestAPersonDecidesOnTheApprovalPage(t *testing.T) {
 		}
 		b.fill("#token", "twh_"+strings.Repeat("x", 43))
 		b.submit("main button")
-		b.has("not the operator token")
+		b.has("no token of an operator")
 	})
 	t.Run("approve", func(t *testing.T) {
 		b.t = t
@@ -419,5 +419,75 @@ func TestThePageTellsBrowsersToKeepItToItself(t *testing.T) {
 	}
 	if log := h.stderr.String(); strings.Contains(log, token.Get("token")) || strings.Contains(log, cookie.Value) {
 		t.Error("the log has a token or a session")
+	}
+}
+
+func TestATokenWithTheScopeSignsItsBearerInAndDecidesNotAboutItsOwnCalls(t *testing.T) {
+	t.Parallel()
+	desk := newToken(t, "--client-id", "desk")
+	ops := newToken(t, "--client-id", "ops", "--subject", "ada", "--scope", "toolwharf:operate")
+	agent := newToken(t, "--client-id", "agent", "--scope", "toolwharf:operate")
+	dir, _ := approving(t, fmt.Sprintf("http: {listen: %q, auth: {tokens: [%s, %s, %s]}}\n", freePort(t), desk.entry(), ops.entry(), agent.entry()))
+	h := serve(t, dir)
+	s := h.connectWith(agent.header(), "", nil)
+	lists(t, s, "echo_append_line", true)
+	p := waiting(t, s, `{"line":"a","n":1}`)
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	send := func(method, path, cookie string, form url.Values) (*http.Response, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, h.base+path, strings.NewReader(form.Encode()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, v := range (headers{"Content-Type": "application/x-www-form-urlencoded", "Origin": h.base, "Cookie": cookie}) {
+			r.Header.Set(k, v)
+		}
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		raw, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp, string(raw)
+	}
+	page := "/approve/" + p.approval
+	signIn := func(c credential) (cookie, csrf, body string) {
+		t.Helper()
+		resp, _ := send(http.MethodPost, "/approve/login", "", url.Values{"token": {c.Token}, "next": {p.approval}})
+		if len(resp.Cookies()) == 0 {
+			return "", "", resp.Status
+		}
+		cookie = resp.Cookies()[0].Name + "=" + resp.Cookies()[0].Value
+		_, body = send(http.MethodGet, page, cookie, nil)
+		_, rest, _ := strings.Cut(body, `name="csrf" value="`)
+		csrf, _, _ = strings.Cut(rest, `"`)
+		return cookie, csrf, body
+	}
+	if cookie, _, status := signIn(desk); cookie != "" || status != "401 Unauthorized" {
+		t.Errorf("a token without the scope signs in: %s", status)
+	}
+	cookie, csrf, body := signIn(agent)
+	if !strings.Contains(body, "somebody else has to decide") || strings.Contains(body, `value="approve"`) {
+		t.Errorf("the asker sees:\n%s", body)
+	}
+	if resp, _ := send(http.MethodPost, page, cookie, url.Values{"csrf": {csrf}, "decision": {"approve"}}); resp.StatusCode != 403 {
+		t.Errorf("the asker decides: %s", resp.Status)
+	}
+	other, mine, body := signIn(ops)
+	if !strings.Contains(body, "client ops") || !strings.Contains(body, `value="approve"`) {
+		t.Errorf("an operator sees:\n%s", body)
+	}
+	// What one session was given is nothing to another.
+	if resp, _ := send(http.MethodPost, page, other, url.Values{"csrf": {csrf}, "decision": {"approve"}}); resp.StatusCode != 403 {
+		t.Errorf("by the form of another session: %s", resp.Status)
+	}
+	if resp, body := send(http.MethodPost, page, other, url.Values{"csrf": {mine}, "decision": {"approve"}}); resp.StatusCode != 303 {
+		t.Errorf("an operator decides: %s %s", resp.Status, body)
+	}
+	if _, a := h.operator().ask(http.MethodGet, "/v1/approvals/"+p.approval, ""); a.Status != "approved" || a.DecidedBy != `["ops","","ada"]` {
+		t.Errorf("%s by %s", a.Status, a.DecidedBy)
 	}
 }

@@ -31,8 +31,8 @@ func NewOperators(door *Door, holder tool.Principal, token string) *Operators {
 	return &Operators{Door: door, Holder: holder, token: sha256.Sum256([]byte(token))}
 }
 
-// Knows reports whether a text is the operator token.
-func (o *Operators) Knows(token string) bool {
+// holds reports whether a text is the operator token.
+func (o *Operators) holds(token string) bool {
 	sum := sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare(sum[:], o.token[:]) == 1
 }
@@ -55,7 +55,7 @@ func (o *Operators) Identify(r *http.Request) (tool.Principal, *Refusal) {
 		}
 	case !ok:
 		return tool.Principal{}, malformed()
-	case o.Knows(token):
+	case o.holds(token):
 		return o.Holder, nil
 	case o.Door == nil || o.Door.Verifier == nil:
 		return tool.Principal{}, unknown()

@@ -7,7 +7,7 @@
 //
 //	GET /approve/{id}       shows; it changes nothing
 //	POST /approve/{id}      decides
-//	POST /approve/login     signs in, with the operator token
+//	POST /approve/login     signs in, with the operator token or that of a bearer of the scope
 //	POST /approve/logout    signs out
 //
 // What a page elsewhere could do to a browser that is signed in:

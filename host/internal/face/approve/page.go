@@ -186,12 +186,15 @@ func (p *page) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	next, token := r.PostForm.Get("next"), strings.TrimSpace(r.PostForm.Get("token"))
-	if !p.Operators.Knows(token) {
-		p.Log.Warn("approval page: a wrong operator token", "peer", r.RemoteAddr)
-		p.askWho(w, r, next, http.StatusUnauthorized, "This is not the operator token of this host.")
+	shows := r.Clone(r.Context()) // what an API's client would have sent
+	shows.Header.Set("Authorization", "Bearer "+token)
+	who, refused := p.Operators.Identify(shows)
+	if refused != nil {
+		p.Log.Warn("approval page: nobody was signed in", "error", refused.Code, "cause", refused.Err, "peer", r.RemoteAddr)
+		p.askWho(w, r, next, http.StatusUnauthorized, "This is no token of an operator of this host.")
 		return
 	}
-	if err := p.begin(w, r, newSession(p.Operators.Holder, p.Operators.Fingerprint())); err != nil {
+	if err := p.begin(w, r, newSession(who, p.Operators.Fingerprint())); err != nil {
 		p.failed(w, r, err)
 		return
 	}

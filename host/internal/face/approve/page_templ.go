@@ -262,7 +262,7 @@ func signIn(f frameOf, next, fault string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "\"> <label for=\"token\">Operator token <small>the file operator.token in the state directory of the host</small></label> <input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"current-password\" required autofocus maxlength=\"4096\" spellcheck=\"false\"><div class=\"actions\"><button class=\"go\">Sign in</button></div></form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "\"> <label for=\"token\">Operator token <small>the file operator.token in the state directory of the host, or a token with the scope toolwharf:operate</small></label> <input id=\"token\" name=\"token\" type=\"password\" autocomplete=\"current-password\" required autofocus maxlength=\"4096\" spellcheck=\"false\"><div class=\"actions\"><button class=\"go\">Sign in</button></div></form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

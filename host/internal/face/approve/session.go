@@ -38,8 +38,8 @@ type session struct {
 	Issuer   string             `json:"i,omitempty"`
 	Scopes   []string           `json:"g,omitempty"`
 	Claims   json.RawMessage    `json:"x,omitempty"`
-	// Token is the fingerprint of the operator token that was shown, empty if none
-	// was: the session ends with the token.
+	// Token is the fingerprint of the operator token: the session of who holds it
+	// ends with it.
 	Token string `json:"t,omitempty"`
 	// CSRF has to come with each form.
 	CSRF string `json:"f"`
