@@ -17,7 +17,9 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"golang.org/x/sys/unix"
 
+	"github.com/toolwharf/toolwharf/host/internal/adapter/process"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
+	"github.com/toolwharf/toolwharf/host/internal/face/control"
 )
 
 // somebody is a user who is nobody in particular.
@@ -27,8 +29,18 @@ const somebody = 65534
 type intruders struct {
 	*host
 
-	caller *caller
+	caller           *caller
+	all              map[string]control.Adapter
+	program, plugins string
+	run, state       string // the host's directories
+	guardian         int    // of the one without grants
+	tcp              string // where something listens that one of them was granted
+	homes            map[string][]string
+	refused          string // what the system says
 }
+
+// intruding are those that are confined.
+var intruding = []string{"bare", "granted", "connected"}
 
 // tries has an adapter attempt something, and returns what it says of it.
 func (i *intruders) tries(t *testing.T, adapter, attempt string) string {
@@ -66,9 +78,9 @@ func whole(t *testing.T) {
 	}
 }
 
-func TestAPluginGetsOutOfItsSandboxByNoWay(t *testing.T) {
-	t.Parallel()
-	whole(t)
+// intrude starts a host with them, in sandboxes of one mode.
+func intrude(t *testing.T, mode string) *intruders {
+	t.Helper()
 	dir, plugins := workspace(t, "")
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, d := range []string{"data", "mine"} {
@@ -85,26 +97,28 @@ func TestAPluginGetsOutOfItsSandboxByNoWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = tcp.Close() }()
+	t.Cleanup(func() { _ = tcp.Close() })
 	abstract, err := net.Listen("unix", "@"+dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = abstract.Close() }()
+	t.Cleanup(func() { _ = abstract.Close() })
 	config := fmt.Sprintf(`
 rules: [{allow: ["*"]}]
 adapters:
-  bare: {plugin: mischief, env: {MISCHIEF: intrudes}}
+  bare: {plugin: mischief, env: {MISCHIEF: intrudes}, sandbox: %[4]s}
   granted:
     plugin: mischief
+    sandbox: %[4]s
     env: {MISCHIEF: intrudes}
     config: {read: [%[1]q], write: [%[2]q]}
   connected:
     plugin: mischief
+    sandbox: %[4]s
     env: {MISCHIEF: intrudes}
     config: {connect: [%[3]q]}
   free: {plugin: mischief, env: {MISCHIEF: intrudes}, sandbox: off}
-`, at("data/granted"), at("mine"), tcp.Addr())
+`, at("data/granted"), at("mine"), tcp.Addr(), mode)
 	file := at("toolwharf.yaml")
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -114,38 +128,44 @@ adapters:
 	if err := errors.Join(os.Remove(at("toolwharf.lock")), os.WriteFile(file, append(text, config...), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	program := install(t, "mischief", plugins)
-	h := serve(t, dir)
-	i := &intruders{h, h.caller()}
-	all := h.moored()
-	for name, a := range all {
+	i := &intruders{program: install(t, "mischief", plugins), plugins: plugins, tcp: tcp.Addr().String(), refused: refused, homes: map[string][]string{}}
+	i.host = serve(t, dir)
+	i.caller, i.all = i.host.caller(), i.moored()
+	for name, a := range i.all {
 		if a.State != "ready" {
 			t.Fatalf("%s is %s: %s", name, a.State, a.Cause)
 		}
 	}
-	hostPID, freePID := h.cmd.Process.Pid, all["free"].PID
-	guardian := parent(t, all["bare"].PID)
-	homes := map[string][]string{}
-	names := []string{"bare", "granted", "connected"}
-	for _, name := range names {
-		if homes[name] = strings.Fields(i.tries(t, name, "home")); len(homes[name]) != 2 {
-			t.Fatalf("%s has %q", name, homes[name])
+	for _, name := range intruding {
+		if i.homes[name] = strings.Fields(i.tries(t, name, "home")); len(i.homes[name]) != 2 {
+			t.Fatalf("%s has %q", name, i.homes[name])
 		}
 	}
-	sockets := map[string]string{}
-	for _, name := range names {
+	i.run, i.state, i.guardian = filepath.Dir(i.homes["bare"][0]), at(".toolwharf"), parent(t, i.all["bare"].PID)
+	return i
+}
+
+// in is a path of their workspace.
+func (i *intruders) in(name string) string { return filepath.Join(i.dir, name) }
+
+// control is the host's socket.
+func (i *intruders) control() string { return filepath.Join(i.state, "control.sock") }
+
+// getNowhere: what none of them may, whatever it was granted.
+func (i *intruders) getNowhere(t *testing.T) {
+	t.Helper()
+	hostPID, freePID := i.cmd.Process.Pid, i.all["free"].PID
+	homes, at, sockets := i.homes, i.in, map[string]string{}
+	for _, name := range intruding {
 		sockets[name] = i.tries(t, name, "socket_path")
 	}
-	run := filepath.Dir(homes["bare"][0])
-	state := at(".toolwharf")
-
-	for _, name := range names {
+	for _, name := range intruding {
 		i.expects(t, name+" writes its home", name, "write "+homes[name][0]+"/f", works)
 		i.expects(t, name+" writes its temporary directory", name, "write "+homes[name][1]+"/f", works)
 	}
 	i.expects(t, "reads what is granted", "granted", "read "+at("data/granted"), works)
 	i.expects(t, "writes what is granted", "granted", "write "+at("mine/f"), works)
-	i.expects(t, "reads its own program", "bare", "read "+program, works)
+	i.expects(t, "reads its own program", "bare", "read "+i.program, works)
 	i.expects(t, "resolves nothing and still has its certificates", "bare", "read /dev/null", "EOF")
 
 	forbidden := map[string]string{
@@ -160,18 +180,18 @@ adapters:
 		"read by /proc/self/root":              "read /proc/self/root" + at("data/beside"),
 		"read by /proc/PID/root":               fmt.Sprintf("read /proc/%d/root%s", hostPID, at("data/beside")),
 		"read by /proc/self/cwd":               "read /proc/self/cwd/secret",
-		"read the configuration":               "read " + file,
-		"write the configuration":              "write " + file,
+		"read the configuration":               "read " + at("toolwharf.yaml"),
+		"write the configuration":              "write " + at("toolwharf.yaml"),
 		"write a lock":                         "write " + at("toolwharf.lock"),
-		"read the store":                       "read " + filepath.Join(state, "toolwharf.db"),
-		"write the store":                      "write " + filepath.Join(state, "toolwharf.db"),
-		"read a key":                           "read " + filepath.Join(state, "ledger.key"),
-		"list the state":                       "read " + state,
-		"add a plugin":                         "write " + filepath.Join(plugins, "another"),
-		"remove its own program":               "remove " + program,
+		"read the store":                       "read " + filepath.Join(i.state, "toolwharf.db"),
+		"write the store":                      "write " + filepath.Join(i.state, "toolwharf.db"),
+		"read a key":                           "read " + filepath.Join(i.state, "ledger.key"),
+		"list the state":                       "read " + i.state,
+		"add a plugin":                         "write " + filepath.Join(i.plugins, "another"),
+		"remove its own program":               "remove " + i.program,
 		"replace the host's program":           "rename " + toolwharf,
-		"list the plugins":                     "read " + plugins,
-		"list the sockets of others":           "read " + run,
+		"list the plugins":                     "read " + i.plugins,
+		"list the sockets of others":           "read " + i.run,
 		"read passwords":                       "read /etc/shadow",
 		"read accounts":                        "read /etc/passwd",
 		"read a home":                          "read /root",
@@ -185,9 +205,9 @@ adapters:
 		"read the command line of the host":    fmt.Sprintf("read /proc/%d/cmdline", hostPID),
 		"trace the host":                       fmt.Sprintf("ptrace %d", hostPID),
 		"signal the host":                      fmt.Sprintf("signal %d", hostPID),
-		"read the environment of the guardian": fmt.Sprintf("read /proc/%d/environ", guardian),
-		"trace the guardian":                   fmt.Sprintf("ptrace %d", guardian),
-		"signal the guardian":                  fmt.Sprintf("signal %d", guardian),
+		"read the environment of the guardian": fmt.Sprintf("read /proc/%d/environ", i.guardian),
+		"trace the guardian":                   fmt.Sprintf("ptrace %d", i.guardian),
+		"signal the guardian":                  fmt.Sprintf("signal %d", i.guardian),
 		"read the environment of another":      fmt.Sprintf("read /proc/%d/environ", freePID),
 		"trace another":                        fmt.Sprintf("ptrace %d", freePID),
 		"signal another":                       fmt.Sprintf("signal %d", freePID),
@@ -197,9 +217,9 @@ adapters:
 		"take the host's processors":           fmt.Sprintf("processors %d", hostPID),
 		"share memory with its user":           "shared_memory",
 		"execute what it has made":             "made",
-		"remove the configuration":             "remove " + file,
-		"take the control socket away":         "remove " + filepath.Join(state, "control.sock"),
-		"list the caches":                      "read " + filepath.Join(state, "cache"),
+		"remove the configuration":             "remove " + at("toolwharf.yaml"),
+		"take the control socket away":         "remove " + i.control(),
+		"list the caches":                      "read " + filepath.Join(i.state, "cache"),
 		"execute a shell":                      "exec /bin/sh",
 		"execute the host":                     "exec " + toolwharf,
 		"open io_uring":                        "io_uring",
@@ -215,42 +235,50 @@ adapters:
 		"open vsock":                           fmt.Sprintf("socket %d %d 0", unix.AF_VSOCK, unix.SOCK_STREAM),
 		"open netlink":                         fmt.Sprintf("socket %d %d 0", unix.AF_NETLINK, unix.SOCK_RAW),
 		"open UDP":                             fmt.Sprintf("socket %d %d 0", unix.AF_INET, unix.SOCK_DGRAM),
-		"send a datagram to a path":            "dial unixgram " + filepath.Join(state, "control.sock"),
-		"connect to another port":              "dial tcp " + strings.TrimPrefix(h.base, "http://"),
-		"connect to an abstract socket":        "dial unix @" + dir,
+		"send a datagram to a path":            "dial unixgram " + i.control(),
+		"connect to another port":              "dial tcp " + strings.TrimPrefix(i.base, "http://"),
+		"connect to an abstract socket":        "dial unix @" + i.dir,
 		"listen on a port":                     "listen tcp 127.0.0.1:0",
 	}
-	for n, name := range names {
+	for n, name := range intruding {
 		t.Run(name, func(t *testing.T) {
 			for what, attempt := range forbidden {
-				i.expects(t, what, name, attempt, refused)
+				i.expects(t, what, name, attempt, i.refused)
 			}
-			other := homes[names[(n+1)%len(names)]]
-			i.expects(t, "read another's home", name, "read "+other[0]+"/f", refused)
-			i.expects(t, "read another's temporary files", name, "read "+other[1]+"/f", refused)
-			i.expects(t, "write another's temporary files", name, "write "+other[1]+"/g", refused)
+			other := homes[intruding[(n+1)%len(intruding)]]
+			i.expects(t, "read another's home", name, "read "+other[0]+"/f", i.refused)
+			i.expects(t, "read another's temporary files", name, "read "+other[1]+"/f", i.refused)
+			i.expects(t, "write another's temporary files", name, "write "+other[1]+"/g", i.refused)
 			i.expects(t, "read the host's stdin", name, "stdin", "EOF")
 			i.expects(t, "find descriptors of others", name, "descriptors", "0 1 2")
 			// What Landlock does not cover ends at a user of its own, and nowhere else: that
 			// is what is said of it.
-			unheld := works
-			if ownUser.MatchString(all[name].Sandbox) {
-				unheld = refused
+			unheld, said := works, i.all[name].Sandbox
+			if ownUser.MatchString(said) || strings.HasPrefix(said, "strict") { // which does not see them
+				unheld = i.refused
 			}
 			i.expects(t, "change the mode of a file of the host's user", name, "mode "+at("data/beside"), unheld)
 			i.expects(t, "change the times of a file of the host's user", name, "times "+at("data/beside"), unheld)
-			theirs := sockets[names[(n+1)%len(names)]]
+			theirs := sockets[intruding[(n+1)%len(intruding)]]
 			if reaches := name == "connected" && unheld == works; !reaches {
-				i.expects(t, "connect to another's socket", name, "dial unix "+theirs, refused)
+				i.expects(t, "connect to another's socket", name, "dial unix "+theirs, i.refused)
 			} else {
 				i.expects(t, "connect to another's socket, which will not speak with it", name, "ask "+theirs, "EOF|connection reset by peer|broken pipe")
 			}
 			if name != "connected" {
-				i.expects(t, "connect by TCP", name, "dial tcp "+tcp.Addr().String(), refused)
-				i.expects(t, "connect to the host's socket", name, "dial unix "+filepath.Join(state, "control.sock"), refused)
+				i.expects(t, "connect by TCP", name, "dial tcp "+i.tcp, i.refused)
+				i.expects(t, "connect to the host's socket", name, "dial unix "+i.control(), i.refused)
 			}
 		})
 	}
+}
+
+func TestAPluginGetsOutOfItsSandboxByNoWay(t *testing.T) {
+	t.Parallel()
+	whole(t)
+	i := intrude(t, "auto")
+	i.getNowhere(t)
+	all, at, hostPID := i.all, i.in, i.cmd.Process.Pid
 	t.Run("what is said of it is so", func(t *testing.T) {
 		const held = "landlock "
 		for name, wants := range map[string][]string{
@@ -267,11 +295,11 @@ adapters:
 			}
 		}
 		if said := fmt.Sprint(all["granted"].Reach, all["connected"].Reach, all["bare"].Reach); said !=
-			fmt.Sprintf("[read %s write %s] [connect %s] []", at("data/granted"), at("mine"), tcp.Addr()) {
+			fmt.Sprintf("[read %s write %s] [connect %s] []", at("data/granted"), at("mine"), i.tcp) {
 			t.Error(said)
 		}
 	})
-	i.expects(t, "connects where it may", "connected", "dial tcp "+tcp.Addr().String(), works)
+	i.expects(t, "connects where it may", "connected", "dial tcp "+i.tcp, works)
 	// The status says so: nothing of this kernel holds it.
 	const hungUp = "EOF|connection reset by peer|broken pipe"
 	unheld, unanswered := works+"|broken pipe", hungUp // the host hangs up at once
@@ -281,15 +309,15 @@ adapters:
 	if !strings.Contains(all["connected"].Sandbox, "unix sockets that its user may open") {
 		t.Errorf("nothing holds it, and it is not said: %s", all["connected"].Sandbox)
 	}
-	i.expects(t, "reaches a unix socket of its user", "connected", "dial unix "+filepath.Join(state, "control.sock"), unheld)
+	i.expects(t, "reaches a unix socket of its user", "connected", "dial unix "+i.control(), unheld)
 
 	// It reaches the socket, and the host hangs up.
-	i.expects(t, "asks the host's socket", "connected", "ask "+filepath.Join(state, "control.sock"), unanswered)
-	i.expects(t, "asks the host's socket without a sandbox", "free", "ask "+filepath.Join(state, "control.sock"), hungUp)
+	i.expects(t, "asks the host's socket", "connected", "ask "+i.control(), unanswered)
+	i.expects(t, "asks the host's socket without a sandbox", "free", "ask "+i.control(), hungUp)
 	if os.Getuid() != 0 { // root may
 		i.expects(t, "reads the environment of the host without a sandbox", "free", fmt.Sprintf("read /proc/%d/environ", hostPID), refused)
 		i.expects(t, "traces the host without a sandbox", "free", fmt.Sprintf("ptrace %d", hostPID), refused)
-		i.expects(t, "reads the environment of a guardian without a sandbox", "free", fmt.Sprintf("read /proc/%d/environ", guardian), refused)
+		i.expects(t, "reads the environment of a guardian without a sandbox", "free", fmt.Sprintf("read /proc/%d/environ", i.guardian), refused)
 	}
 
 	t.Run("survive the host", func(t *testing.T) {
@@ -301,7 +329,7 @@ adapters:
 			}
 			pids = append(pids, pid)
 		}
-		_ = h.cmd.Process.Kill()
+		_ = i.cmd.Process.Kill()
 		for _, pid := range pids {
 			eventually(t, "what has left its session is gone", func() error { return gone(pid) })
 		}
@@ -388,6 +416,9 @@ func TestAPluginOfANormalUserGetsOutOfItsSandboxByNoWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	tests := []string{"TestAPluginGetsOutOfItsSandboxByNoWay", "TestAPluginThatShowsTheHostWhereSomebodyElseServesIsRefused"}
+	if process.Strict(t.Context()) == nil { // else that test has said so
+		tests = append(tests, "TestAPluginGetsOutOfTheStrictSandboxByNoWay")
+	}
 	cmd := exec.Command(copied, "-test.v", "-test.run=^("+strings.Join(tests, "|")+")$")
 	cmd.Dir = tmp
 	cmd.Env = append(os.Environ(), builtBefore+"="+built, "HOME="+tmp, "TMPDIR="+tmp)

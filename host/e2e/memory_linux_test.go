@@ -24,7 +24,7 @@ adapters:
 		install(t, plugin, plugins)
 	}
 	h := serve(t, dir)
-	i := &intruders{h, h.caller()}
+	i := &intruders{host: h, caller: h.caller()}
 	want := "128 MiB for all of it, without swap, in at most 1024 processes and threads (cgroup)"
 	if _, err := cgroup.Look(); err != nil {
 		t.Log("NOT TESTED HERE: limits by a cgroup: ", err)

@@ -62,7 +62,7 @@ adapters:
 		t.Fatal(err)
 	}
 	h := serve(t, dir)
-	i := &intruders{h, h.caller()}
+	i := &intruders{host: h, caller: h.caller()}
 	all := h.moored()
 	users := map[string]string{}
 	for name, want := range map[string]string{ // what is said of it
@@ -142,7 +142,7 @@ adapters: {bad: {plugin: mischief, env: {MISCHIEF: intrudes}}}
 		install(t, plugin, plugins)
 	}
 	h := serve(t, dir)
-	i := &intruders{h, h.caller()}
+	i := &intruders{host: h, caller: h.caller()}
 	h.unharmed(t, func() {
 		i.expects(t, "breeds", "bad", "breed", "resource temporarily unavailable")
 		was := h.moored()["bad"].PID

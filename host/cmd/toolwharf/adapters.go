@@ -132,6 +132,9 @@ func (p *program) showAdapter(c *cobra.Command, a control.Adapter) error {
 	for _, r := range a.Reach {
 		rows = append(rows, []string{"may", printable(r)})
 	}
+	if e := a.Egress; e != nil {
+		rows = append(rows, []string{"connections", fmt.Sprintf("%d made, %d refused, %d failed, %d open", e.Opened, e.Refused, e.Failed, e.Open)})
+	}
 	if a.PID != 0 {
 		rows = append(rows, []string{"process", strconv.Itoa(a.PID)})
 	}

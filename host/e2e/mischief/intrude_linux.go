@@ -4,9 +4,12 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,6 +94,27 @@ var attempts = map[string]func(a []string) error{
 			_, err = c.Read(make([]byte, 1))
 		}
 		return err
+	},
+	// Asks the host for a connection.
+	"through": func(a []string) error {
+		c, err := (&net.Dialer{Timeout: 5 * time.Second}).Dial("unix", os.Getenv("TOOLWHARF_EGRESS"))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = c.Close() }()
+		if _, err := fmt.Fprintf(c, "CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", a[0]); err != nil {
+			return err
+		}
+		answer, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: http.MethodConnect})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = answer.Body.Close() }()
+		if answer.StatusCode == http.StatusOK {
+			return nil
+		}
+		why, err := io.ReadAll(answer.Body)
+		return errors.Join(err, errors.New(answer.Status+" "+strings.TrimSpace(string(why))))
 	},
 	"socket": func(a []string) error {
 		fd, err := unix.Socket(number(a[0]), number(a[1]), number(a[2]))

@@ -88,6 +88,8 @@ type Sandbox struct {
 	// Allow is what the operator lets it reach, beside what its configuration
 	// names. Paths may be relative to Dir.
 	Allow []Grant
+	// Private: names may lead to private addresses, where the host connects for it.
+	Private bool
 }
 
 // GrantKind is a kind of access to something outside a process.

@@ -54,7 +54,7 @@ func terms(a config.Adapter) adapter.Terms {
 
 // confinement is how the configuration has an adapter confined.
 func confinement(a config.Adapter) adapter.Sandbox {
-	s := adapter.Sandbox{Off: a.Sandbox == "off", Strict: a.Sandbox == "strict"}
+	s := adapter.Sandbox{Off: a.Sandbox == "off", Strict: a.Sandbox == "strict", Private: a.Allow.Private}
 	for kind, values := range map[adapter.GrantKind][]string{
 		adapter.GrantRead: a.Allow.Read, adapter.GrantWrite: a.Allow.Write, adapter.GrantConnect: a.Allow.Connect,
 	} {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/netip"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -71,6 +72,8 @@ type Host struct {
 	runDir      *runDir
 	vault       *vault
 	registry    *registry.Registry
+	launcher    *plugin.Launcher
+	listening   atomic.Pointer[netip.AddrPort] // nil: nowhere
 	executor    *executor.Executor
 	redactor    redact.Redactor
 	rates       limit.Rates
@@ -135,14 +138,15 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	log := o.Log.Named("adapter")
 	h.confinement = confine(o.Config, runDir.path, GrantsPath(o.Config), h.vault.key)
 	h.logbook = logbook.New(log, &h.redactor)
+	h.launcher = &plugin.Launcher{
+		RunDir: runDir.path, MaxResult: int64(kept.Default.Each), Shelf: &pin.Shelf{Dir: runDir.path}, Logs: h.logbook, Redact: h.redactor.Text,
+		Updated: h.registry.Updated, CacheDir: filepath.Join(o.Config.State, "cache"), Log: log,
+		Confinement: h.confinement, Cgroups: cgroups(o.OwnProcess), Own: h.listens,
+	}
 	h.reconciler = reconcile.New(reconcile.Config{
 		Wish: reconcile.Wish{Adapters: adapters(o.Config), Dirs: directories(o.Config)}, Dir: o.Config.Dir, DropIn: dropInLimits,
-		Secrets: secret.System{Dir: o.Config.Dir},
-		Launcher: &plugin.Launcher{
-			RunDir: runDir.path, MaxResult: int64(kept.Default.Each), Shelf: &pin.Shelf{Dir: runDir.path}, Logs: h.logbook, Redact: h.redactor.Text,
-			Updated: h.registry.Updated, CacheDir: filepath.Join(o.Config.State, "cache"), Log: log,
-			Confinement: h.confinement, Cgroups: cgroups(o.OwnProcess),
-		},
+		Secrets:  secret.System{Dir: o.Config.Dir},
+		Launcher: h.launcher,
 		Registry: h.registry, Pins: h.known.pins, Specs: h.known.specs, Key: h.vault.key, Tell: h.redactor.Set,
 		Pulse: pulse(), Log: log,
 	})
@@ -219,10 +223,19 @@ func (h *Host) moored() []control.Adapter {
 		out = append(out, control.Adapter{
 			Name: s.Name, Plugin: s.Plugin, State: string(s.State), Since: s.Since, Prefix: s.Prefix, Tools: s.Tools,
 			Path: s.Path, Version: s.Version, PID: s.PID, Crashes: s.Crashes, Cause: s.Cause, Retry: s.Retry,
-			Sandbox: s.Sandbox, Reach: s.Reach, Memory: s.Memory, Notes: s.Notes,
+			Sandbox: s.Sandbox, Reach: s.Reach, Egress: h.egress(s.Name), Memory: s.Memory, Notes: s.Notes,
 		})
 	}
 	return out
+}
+
+// egress is what has gone out of an adapter through the host; nil: it has no such way.
+func (h *Host) egress(adapter string) *control.Egress {
+	c, there := h.launcher.Egress(adapter)
+	if !there {
+		return nil
+	}
+	return &control.Egress{Open: c.Open, Opened: c.Opened, Refused: c.Refused, Failed: c.Failed, Sent: c.Sent, Received: c.Received}
 }
 
 // said are the lines of an adapter's log.

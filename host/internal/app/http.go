@@ -56,6 +56,7 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, server.Shutdown(ctx), h.Close())
 	}
+	h.serveAt(server.Address())
 	defer closeControl()
 	h.warn(at, server.Local() || site.Certificate != nil, site.Authenticated, site.Anonymous)
 	h.Start(ctx)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/netip"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
@@ -48,6 +49,7 @@ func survey(ctx context.Context, c *config.Config, lock *pin.Lock, log hclog.Log
 		Launcher: &plugin.Launcher{
 			RunDir: runDir.path, MaxResult: int64(kept.Default.Each), Shelf: &pin.Shelf{Dir: runDir.path}, Log: log,
 			Cgroups: cgroups(false), Confinement: confine(c, runDir.path, "", []byte(runDir.path)),
+			Own: func() []netip.AddrPort { return listensOn(c.HTTP.Listen) },
 		},
 		Registry: registry.New(), Pins: pin.Fixed(lock), Specs: seen, Key: []byte(runDir.path), Log: log,
 	})

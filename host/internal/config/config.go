@@ -104,6 +104,7 @@ type Grants struct {
 	Read    []string `key:"read,path"`
 	Write   []string `key:"write,path"`
 	Connect []string `key:"connect"` // host:port
+	Private bool     `key:"private"` // names may lead to private addresses
 }
 
 // Server is an MCP server whose tools are served as the host's own.

@@ -388,7 +388,7 @@ adapters:
       dsn: sqlite:orders.db
       allowed_tables: [orders]
       key: "${ORDERS_KEY}"
-    sandbox: {allow: {read: [data], write: [/var/spool/orders], connect: ["db:5432"]}}
+    sandbox: {allow: {read: [data], write: [/var/spool/orders], connect: ["db:5432"], private: true}}
   echo:
     plugin: echo
     prefix: ""
@@ -443,7 +443,7 @@ http:
 			},
 			Limits:  config.AdapterLimits{Timeout: 30 * time.Second, MaxInFlight: 16, Restarts: 5},
 			Sandbox: "auto",
-			Allow:   config.Grants{Read: []string{filepath.Join(dir, "data")}, Write: []string{"/var/spool/orders"}, Connect: []string{"db:5432"}},
+			Allow:   config.Grants{Read: []string{filepath.Join(dir, "data")}, Write: []string{"/var/spool/orders"}, Connect: []string{"db:5432"}, Private: true},
 		},
 	}
 	want.Limits = config.Limits{Admission: "100/s", Rate: "1000/h", MaxCalls: 200, Budget: "12.50", DefaultRun: 30 * time.Minute}

@@ -32,8 +32,10 @@ type Guarded struct {
 // Given is what a plugin may reach.
 type Given struct {
 	Rules []sandbox.Rule
-	Ports []uint16
-	Names bool
+	// Connect are host:port, Ports and Names what a port by itself comes to.
+	Connect []string
+	Ports   []uint16
+	Names   bool
 	// Said are they in words, sorted.
 	Said []string
 }
@@ -125,7 +127,7 @@ func (j *Judge) give(d *adapter.Desired, g adapter.Grant, path string, given *Gi
 		if !ok {
 			return "that is not host:port"
 		}
-		given.Ports = append(given.Ports, port)
+		given.Connect, given.Ports = append(given.Connect, g.Value), append(given.Ports, port)
 		if _, err := netip.ParseAddr(host); err != nil {
 			given.Names = true
 		}

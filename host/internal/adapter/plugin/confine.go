@@ -108,11 +108,6 @@ func (l *Launcher) ready(ctx context.Context, d *adapter.Desired, at string, pro
 	if err != nil {
 		return bare, &adapter.StartError{Phase: adapter.PhaseConfigure, Refused: true, Reason: err.Error()}
 	}
-	if d.Sandbox.Strict && len(given.Ports) > 0 {
-		return bare, &adapter.StartError{
-			Phase: adapter.PhaseConfigure, Refused: true, Reason: "sandbox: strict: an adapter that connects is not built yet; use sandbox: auto",
-		}
-	}
 	in := bare
 	if bare == nil || len(given.Said) > 0 || bare.process.Exit() != "" {
 		if bare != nil {
@@ -138,6 +133,10 @@ func (l *Launcher) described(ctx context.Context, d *adapter.Desired, at string,
 	if given != nil {
 		if c, err = l.cage(d, at, argv[0], given); err != nil {
 			return nil, &adapter.StartError{Phase: adapter.PhaseLaunch, Reason: "cannot be executed: " + cause(err), Err: err}
+		}
+		if err := l.open(c, d, given.Connect); err != nil {
+			c.remove()
+			return nil, &adapter.StartError{Phase: adapter.PhaseConfigure, Refused: true, Reason: "sandbox: " + err.Error(), Err: err}
 		}
 	}
 	cacheDir, err := l.cacheDir(d.Name, c)
@@ -183,7 +182,9 @@ type cage struct {
 	// not so for all.
 	account *account.Account
 	whyHost string
-	log     hclog.Logger
+	// outlet is its way out; nil: it has none, or needs none.
+	outlet *outlet
+	log    hclog.Logger
 }
 
 // cage makes a cage for a program.
@@ -241,10 +242,13 @@ func (c *cage) own(dir string) error {
 	return c.give(real)
 }
 
-// environment is what tells a process of its directories, unless the adapter's own
-// variables do.
+// environment is what tells the process of its way out and, unless the adapter's own
+// variables do, of its directories.
 func (c *cage) environment(d *adapter.Desired, program string) []string {
 	var env []string
+	if c.outlet != nil {
+		env = append(env, EgressVariable+"="+c.outlet.path)
+	}
 	dirs := map[string]string{"HOME": c.home, "TMPDIR": c.tmp}
 	for _, name := range []string{"HOME", "TMPDIR"} {
 		if own, set := d.Env[name]; set {
@@ -262,6 +266,11 @@ func (c *cage) environment(d *adapter.Desired, program string) []string {
 // remove removes its directories, once nothing runs in it any more.
 func (c *cage) remove() {
 	defer c.account.Release()
+	if c.outlet != nil {
+		if err := c.outlet.close(); err != nil {
+			c.log.Warn("the way out of an adapter was not closed", "error", err)
+		}
+	}
 	if err := pin.Remove(c.home); err != nil {
 		c.log.Warn("the private directory of an adapter was not removed", "error", err)
 	}
@@ -270,6 +279,9 @@ func (c *cage) remove() {
 // said is what confines the process, and what does not.
 func (c *cage) said(s sandbox.Support) string {
 	said := c.policy.String()
+	if c.outlet != nil {
+		said += ", connects through the host only"
+	}
 	if c.account == nil {
 		said += ", the host's user"
 		if c.whyHost != "" {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
@@ -74,11 +75,15 @@ type Launcher struct {
 	Confinement *Confinement
 	// Cgroups is the host's part of cgroup v2, or why it has none; nil: it has none.
 	Cgroups func() (*cgroup.Tree, error)
+	// Own are the addresses on which the host listens, which no adapter reaches; nil:
+	// there are none.
+	Own func() []netip.AddrPort
 	// Redact takes an adapter's secrets out of what is said of it; may be nil.
 	Redact func(adapter, text string) string
 	Log    hclog.Logger
 
-	hashes singleflight.Group // that are being taken
+	hashes  singleflight.Group // that are being taken
+	traffic traffic
 }
 
 var _ adapter.Launcher = (*Launcher)(nil)
@@ -183,6 +188,9 @@ func (l *Launcher) launch(ctx context.Context, d *adapter.Desired, argv []string
 			}
 			m.limit(&spec)
 			proc = process.New(spec)
+			if c != nil && c.outlet != nil {
+				c.outlet.process.Store(proc)
+			}
 			close(started)
 			return &quiet{proc, func(r io.Reader) { l.read(d.Name, r) }}, nil
 		},

@@ -353,3 +353,38 @@ func TestInNamespacesAProcessMayBeAUserOfItsOwnAndStillEnds(t *testing.T) {
 		t.Error(err, r.Exit())
 	}
 }
+
+func TestInNamespacesAFileThatIsNotThereBringsItsDirectoryWithoutWhatIsHidden(t *testing.T) {
+	spec, own := strictly(t, `
+		cd $AROUND && { echo * ; echo run/*; echo state/*; cat link/file; } >$OWN/said 2>&1
+		echo x >run/home/made; { echo x >made; } 2>>$OWN/said
+		echo ready; sleep 1000`)
+	around := t.TempDir()
+	for _, dir := range []string{"run/home", "run/other", "state", "real"} {
+		if err := os.MkdirAll(filepath.Join(around, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(around, "real", "file")
+	err := errors.Join(os.WriteFile(file, []byte("granted\n"), 0o600), os.WriteFile(filepath.Join(around, "state", "key"), nil, 0o600),
+		os.Symlink("real", filepath.Join(around, "link")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Env = append(spec.Env, "AROUND="+around)
+	spec.Sandbox.Landlock = 0
+	spec.Sandbox.Hidden = []string{filepath.Join(around, "run"), filepath.Join(around, "state")}
+	spec.Sandbox.Rules = append(spec.Sandbox.Rules, sandbox.Rule{Path: filepath.Join(around, "shop.db-wal"), Access: sandbox.Read},
+		sandbox.Rule{Path: filepath.Join(around, "run", "home"), Access: sandbox.Own},
+		sandbox.Rule{Path: file, Access: sandbox.Read, Named: filepath.Join(around, "link", "file")})
+	start(t, spec).line(t)
+	said := tells(t, own)
+	for i, want := range []string{"link real run state", "run/home", "state/*", "granted", "Read-only file system"} {
+		if i >= len(said) || !strings.HasSuffix(said[i], want) {
+			t.Fatalf("%q, want %q at %d", said, want, i)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(around, "run", "home", "made")); err != nil {
+		t.Error(err)
+	}
+}

@@ -38,7 +38,7 @@ func (p *Process) serves(conn net.Conn) error {
 	// Whatever the plugin started descends from its guardian, also what has left
 	// the plugin.
 	if !guardian.Descends(int(cred.Pid), p.cmd.Process.Pid) {
-		return fmt.Errorf("the plugin's socket is served by process %d, which the plugin (%d) has not started", cred.Pid, p.PID())
+		return fmt.Errorf("process %d is at the other end, which the plugin (%d) has not started", cred.Pid, p.PID())
 	}
 	if p.spec.Sandbox == nil {
 		return nil // it may become whoever its user may become
@@ -48,7 +48,7 @@ func (p *Process) serves(conn net.Conn) error {
 		user = own
 	}
 	if int(cred.Uid) != user {
-		return fmt.Errorf("the plugin's socket is served by user %d, and the plugin is user %d", cred.Uid, user)
+		return fmt.Errorf("user %d is at the other end, and the plugin is user %d", cred.Uid, user)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func TestOnlyTheProcessOrWhatItStartedMayServeItsSocket(t *testing.T) {
 		if _, _, err := p.PluginToHost("unix", path); err != nil {
 			t.Fatal(err)
 		}
-		want := fmt.Sprintf("served by process %d, which the plugin (%d) has not started", os.Getpid(), p.PID())
+		want := fmt.Sprintf("process %d is at the other end, which the plugin (%d) has not started", os.Getpid(), p.PID())
 		if conn, err := p.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("dialled %v, %v; want %q", conn, err, want)
 		}

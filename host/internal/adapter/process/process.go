@@ -259,9 +259,21 @@ func (p *Process) Dial(ctx context.Context) (net.Conn, error) {
 	}
 	if err := p.serves(conn); err != nil {
 		_ = conn.Close()
-		return nil, err
+		return nil, fmt.Errorf("the plugin's socket: %w", err)
 	}
 	return conn, nil
+}
+
+// Owns reports, as an error, that the other end of a connection is neither this process
+// nor started by it.
+func (p *Process) Owns(conn *net.UnixConn) error {
+	p.mu.Lock() // held while it is started
+	started := p.cmd != nil
+	p.mu.Unlock()
+	if !started {
+		return errors.New("the process was not started")
+	}
+	return p.serves(conn)
 }
 
 func (p *Process) socket(address string) error {

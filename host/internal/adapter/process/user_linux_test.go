@@ -218,8 +218,8 @@ func TestTheSocketOfAProcessThatHasAUserIsServedByThatUser(t *testing.T) {
 	}
 	_ = conn.Close()
 	for user, want := range map[int]string{
-		0:                 fmt.Sprintf("served by user %d, and the plugin is user 0", account.First),
-		account.First + 1: fmt.Sprintf("served by user %d, and the plugin is user %d", account.First, account.First+1),
+		0:                 fmt.Sprintf("user %d is at the other end, and the plugin is user 0", account.First),
+		account.First + 1: fmt.Sprintf("user %d is at the other end, and the plugin is user %d", account.First, account.First+1),
 	} {
 		r.spec.Sandbox = &sandbox.Policy{User: user}
 		if conn, err := r.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), want) {

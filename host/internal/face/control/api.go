@@ -126,9 +126,23 @@ type Adapter struct {
 	Sandbox string     `json:"sandbox"`
 	// Reach is what it may reach outside of itself.
 	Reach []string `json:"reach,omitempty"`
+	// Egress is what has gone out of it through the host, which connects for an adapter
+	// in the strict sandbox.
+	Egress *Egress `json:"egress,omitempty"`
 	// Memory is what bounds its memory, if something is to.
 	Memory string   `json:"memory,omitempty"`
 	Notes  []string `json:"notes,omitempty"`
+}
+
+// Egress counts connections that the host was asked to make for an adapter since it was
+// started, and the bytes that they carried.
+type Egress struct {
+	Open     int    `json:"open"`
+	Opened   uint64 `json:"opened"`
+	Refused  uint64 `json:"refused"`
+	Failed   uint64 `json:"failed"`
+	Sent     uint64 `json:"sent_bytes"`
+	Received uint64 `json:"received_bytes"`
 }
 
 // LogLine is one line of an adapter's log.
