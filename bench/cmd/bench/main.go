@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -75,12 +76,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 type options struct {
 	host, pluginDir, json string
 	self                  bool
+	sandboxes             []string
 	duel                  duel.Options
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
-	o.duel.Clients = []int{1, 8, 64}
+	o.duel.Clients, o.sandboxes = []int{1, 8, 64}, []string{"auto"}
+	if runtime.GOOS == "linux" {
+		o.sandboxes = []string{"off", "auto", "strict"}
+	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.host, "host", "bin/toolwharf", "the host's `binary`")
@@ -89,6 +94,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.IntVar(&o.duel.Rounds, "rounds", 5, "slices of each server at each number of clients")
 	flags.DurationVar(&o.duel.Slice, "slice", 2*time.Second, "length of a slice")
 	flags.Func("clients", "numbers of clients, as a comma-separated `list` (default 1,8,64)", o.setClients)
+	flags.Func("sandboxes", "sandboxes of the adapters of hosts whose start is measured, as a comma-separated `list` (default off,auto,strict; auto where there is none)", o.setSandboxes)
 	flags.StringVar(&o.json, "json", "", "also write every slice to this `file`, as JSON")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -116,6 +122,16 @@ func (o *options) setClients(list string) error {
 	return nil
 }
 
+func (o *options) setSandboxes(list string) error {
+	o.sandboxes = strings.Split(list, ",")
+	for _, s := range o.sandboxes {
+		if !slices.Contains([]string{"off", "auto", "strict"}, s) {
+			return fmt.Errorf("%q is not off, auto or strict", s)
+		}
+	}
+	return nil
+}
+
 func (o *options) bench(ctx context.Context, stdout io.Writer) error {
 	var results []*duel.Result
 	for _, p := range o.pairs() {
@@ -128,7 +144,7 @@ func (o *options) bench(ctx context.Context, stdout io.Writer) error {
 	rep := report.New(o.duel.Rounds, o.duel.Slice, results)
 	if !o.self {
 		var err error
-		if rep.Startup, err = startup.Run(ctx, o.host, o.plugin(), o.duel.Rounds); err != nil {
+		if rep.Startup, err = startup.Run(ctx, o.host, o.plugin(), o.sandboxes, o.duel.Rounds); err != nil {
 			return err
 		}
 	}
@@ -151,7 +167,7 @@ func (o *options) pairs() []duel.Pair {
 	host := duel.Contender{
 		Name: "toolwharf, isolated plugin", Tool: rpc.Echo(server.HostTool),
 		Start: func(ctx context.Context) (*server.Server, error) {
-			return server.StartHost(ctx, o.host, o.plugin(), 1)
+			return server.StartHost(ctx, o.host, o.plugin(), 1, "")
 		},
 	}
 	return []duel.Pair{{Name: "Echo of 16 bytes", Baseline: stock, Subject: host}}

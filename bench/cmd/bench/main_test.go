@@ -63,6 +63,7 @@ func TestAMistakeInTheFlagsIsExit2(t *testing.T) {
 		"no rounds":             {"-rounds", "0"},
 		"a slice without end":   {"-slice", "1h"},
 		"clients that are none": {"-clients", "1,0"},
+		"no such sandbox":       {"-sandboxes", "auto,on"},
 		"an unknown flag":       {"-fast"},
 	}
 	for name, args := range tests {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -68,15 +69,16 @@ func starts(b *strings.Builder, all []startup.Result) {
 		return
 	}
 	b.WriteString("\n### Start and idle memory\n\n")
-	b.WriteString("| adapters | start to first tools/list, ms | host PSS MB | adapters PSS MB |\n" +
-		"| ---: | ---: | ---: | ---: |\n")
+	b.WriteString("| adapters | sandbox | start to first tools/list, ms | host PSS MB | adapters PSS MB |\n" +
+		"| ---: | --- | ---: | ---: | ---: |\n")
 	const mb = 1 << 20
 	for _, s := range all {
-		fmt.Fprintf(b, "| %d | %.0f | %s | %s |\n", s.Adapters, s.Millis, known("%.1f", s.HostPSS/mb), known("%.1f", s.RestPSS/mb))
+		fmt.Fprintf(b, "| %d | %s | %.0f | %s | %s |\n", s.Adapters, s.Sandbox, s.Millis, known("%.1f", s.HostPSS/mb), known("%.1f", s.RestPSS/mb))
 	}
-	first, last := all[0], all[len(all)-1]
+	last := all[len(all)-1]
+	first := all[slices.IndexFunc(all, func(r startup.Result) bool { return r.Sandbox == last.Sandbox })]
 	if more := last.Adapters - first.Adapters; more > 0 && last.RestPSS > 0 {
-		fmt.Fprintf(b, "\nEach further adapter of the same binary: %.1f MB.\n",
+		fmt.Fprintf(b, "\nEach further adapter of the same binary (%s): %.1f MB.\n", last.Sandbox,
 			(last.HostPSS+last.RestPSS-first.HostPSS-first.RestPSS)/float64(more)/mb)
 	}
 }

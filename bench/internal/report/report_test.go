@@ -21,8 +21,9 @@ func TestMarkdownLeavesTheCellOfAnUnknownFigureEmpty(t *testing.T) {
 	}
 	r := Report{Pairs: []*duel.Result{{Pair: "Echo", Baseline: "A", Subject: "B", Levels: []duel.Level{level}}}}
 	r.Startup = []startup.Result{
-		{Adapters: 1, Millis: 99.6, HostPSS: 25 << 20, RestPSS: 16 << 20},
-		{Adapters: 3, Millis: 150, HostPSS: 27 << 20, RestPSS: 22 << 20},
+		{Adapters: 1, Sandbox: "off", Millis: 90, HostPSS: 2 << 20, RestPSS: 1 << 20},
+		{Adapters: 1, Sandbox: "auto", Millis: 99.6, HostPSS: 25 << 20, RestPSS: 16 << 20},
+		{Adapters: 3, Sandbox: "auto", Millis: 150, HostPSS: 27 << 20, RestPSS: 22 << 20},
 	}
 	var b strings.Builder
 	if err := r.WriteMarkdown(&b); err != nil {
@@ -32,8 +33,8 @@ func TestMarkdownLeavesTheCellOfAnUnknownFigureEmpty(t *testing.T) {
 		"| 8 | A | 5 | 200 | 900 |  |  | 10 |\n",
 		"| 8 | B | 10 | 100 | 450 | 33 | 3.0 | 20 |\n",
 		"B / A, round by round",
-		"| 1 | 100 | 25.0 | 16.0 |\n",
-		"Each further adapter of the same binary: 4.0 MB.\n",
+		"| 1 | auto | 100 | 25.0 | 16.0 |\n",
+		"Each further adapter of the same binary (auto): 4.0 MB.\n",
 		"| 8 | 2.00 (1.50 to 2.50) |  |  |  |\n",
 	} {
 		if !strings.Contains(b.String(), want) {

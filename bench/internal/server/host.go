@@ -23,8 +23,8 @@ const HostTool = "echo_echo"
 // StartHost starts the toolwharf binary with a configuration, a state directory
 // and a plugin directory of its own. The latter holds nothing but a copy of the
 // echo plugin, of which there are so many adapters: the first is called as the
-// plugin is.
-func StartHost(ctx context.Context, binary, plugin string, adapters int) (*Server, error) {
+// plugin is. All of them have one sandbox; "": what the host does by itself.
+func StartHost(ctx context.Context, binary, plugin string, adapters int, sandbox string) (*Server, error) {
 	// The host runs in a directory of its own.
 	binary, err := filepath.Abs(binary)
 	if err != nil {
@@ -39,7 +39,7 @@ func StartHost(ctx context.Context, binary, plugin string, adapters int) (*Serve
 		return nil, err
 	}
 	remove := func() error { return os.RemoveAll(dir) }
-	config, err := furnish(dir, plugin, address, adapters)
+	config, err := furnish(dir, plugin, address, adapters, sandbox)
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}
@@ -59,7 +59,10 @@ func StartHost(ctx context.Context, binary, plugin string, adapters int) (*Serve
 
 // furnish puts plugin and configuration into dir and returns the path of the
 // latter.
-func furnish(dir, plugin, address string, adapters int) (string, error) {
+func furnish(dir, plugin, address string, adapters int, sandbox string) (string, error) {
+	if sandbox != "" {
+		sandbox = ", sandbox: " + sandbox
+	}
 	plugins := filepath.Join(dir, "plugins")
 	if err := os.Mkdir(plugins, 0o700); err != nil {
 		return "", err
@@ -71,9 +74,9 @@ func furnish(dir, plugin, address string, adapters int) (string, error) {
 	text := fmt.Sprintf("http: {listen: %q}\nstate: %q\nplugins: {dirs: [%q], builtin: false}\n",
 		address, filepath.Join(dir, "state"), plugins)
 	var b strings.Builder
-	b.WriteString(text + "adapters:\n  echo: {plugin: echo}\n")
+	fmt.Fprintf(&b, "%sadapters:\n  echo: {plugin: echo%s}\n", text, sandbox)
 	for i := 2; i <= adapters; i++ {
-		fmt.Fprintf(&b, "  berth%d: {plugin: echo, prefix: berth%d.}\n", i, i)
+		fmt.Fprintf(&b, "  berth%d: {plugin: echo, prefix: berth%d.%s}\n", i, i, sandbox)
 	}
 	config := filepath.Join(dir, "toolwharf.yaml")
 	return config, os.WriteFile(config, []byte(b.String()), 0o600)

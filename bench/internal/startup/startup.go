@@ -27,6 +27,7 @@ var Counts = []int{1, 3, 10}
 // Result is what hosts with so many adapters of one binary showed: medians.
 type Result struct {
 	Adapters int     `json:"adapters"`
+	Sandbox  string  `json:"sandbox"` // what confines each
 	Millis   float64 `json:"first_list_ms"`
 	HostPSS  float64 `json:"host_pss_bytes"`     // 0: not to be had
 	RestPSS  float64 `json:"adapters_pss_bytes"` // of all adapters, with what stands between
@@ -35,25 +36,31 @@ type Result struct {
 // settle is how long a host is left alone before it counts as idle.
 const settle = time.Second
 
-// Run starts a host several times with each number of adapters.
-func Run(ctx context.Context, binary, plugin string, rounds int) ([]Result, error) {
+// Run starts a host several times with each number of adapters and each sandbox, by
+// turns.
+func Run(ctx context.Context, binary, plugin string, sandboxes []string, rounds int) ([]Result, error) {
 	var results []Result
 	for _, n := range Counts {
-		var took, host, rest []float64
+		all := make([]struct{ took, host, rest []float64 }, len(sandboxes))
 		for range rounds {
-			r, err := once(ctx, binary, plugin, n)
-			if err != nil {
-				return nil, fmt.Errorf("start with %d adapters: %w", n, err)
+			for i, sandbox := range sandboxes {
+				r, err := once(ctx, binary, plugin, n, sandbox)
+				if err != nil {
+					return nil, fmt.Errorf("start with %d adapters, sandbox: %s: %w", n, sandbox, err)
+				}
+				a := &all[i]
+				a.took, a.host, a.rest = append(a.took, r.Millis), append(a.host, r.HostPSS), append(a.rest, r.RestPSS)
 			}
-			took, host, rest = append(took, r.Millis), append(host, r.HostPSS), append(rest, r.RestPSS)
 		}
-		results = append(results, Result{n, median(took), median(host), median(rest)})
+		for i, a := range all {
+			results = append(results, Result{n, sandboxes[i], median(a.took), median(a.host), median(a.rest)})
+		}
 	}
 	return results, nil
 }
 
-func once(ctx context.Context, binary, plugin string, n int) (r Result, err error) {
-	s, err := server.StartHost(ctx, binary, plugin, n)
+func once(ctx context.Context, binary, plugin string, n int, sandbox string) (r Result, err error) {
+	s, err := server.StartHost(ctx, binary, plugin, n, sandbox)
 	if err != nil {
 		return r, err
 	}
