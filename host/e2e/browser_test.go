@@ -33,7 +33,7 @@ func browse(t *testing.T) *tab {
 		}
 	}
 	if program == "" {
-		absent(t, "Chromium is not installed, so the approval page is NOT tested")
+		absent(t, "Chromium is not installed (apt-get install chromium), so the approval page is NOT tested")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox, // root has none
