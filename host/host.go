@@ -62,7 +62,7 @@ func Open(ctx context.Context, c Config) (*Host, error) {
 	if c.Log == nil {
 		c.Log = io.Discard
 	}
-	log := telemetry.NewLog(telemetry.Options{Out: c.Log, Format: "json"})
+	log := telemetry.NewLog(telemetry.Options{Out: c.Log, Format: "json", Level: cfg.Log.Level})
 	for _, w := range faults.Warnings() {
 		log.Warn(w.String())
 	}

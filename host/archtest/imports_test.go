@@ -129,6 +129,11 @@ func reservations() []reservation {
 			why: "what is durable, and how, is decided in one place",
 		},
 		{
+			name: "OpenTelemetry", what: []string{"go.opentelemetry.io/...", "github.com/prometheus/..."},
+			within: in("host/..."), to: append(internal("telemetry/..."), ours+"host/e2e"),
+			why: "what is measured and traced is said in the words of the host",
+		},
+		{
 			name: "app", what: internal("app/..."), within: in("host/..."),
 			to:  append(in("host", "host/cmd/..."), internal("app/...")...),
 			why: "it knows every other package, so nobody may know it",
@@ -286,6 +291,7 @@ func TestEachRuleCanBeBroken(t *testing.T) {
 			"host/internal/face/control -> github.com/modelcontextprotocol/go-sdk/mcp",
 		},
 		{"database drivers", []string{"host/internal/ledger: github.com/jackc/pgx/v5"}, "host/internal/ledger -> github.com/jackc/pgx/v5"},
+		{"OpenTelemetry", []string{"host/internal/executor: go.opentelemetry.io/otel/trace"}, "host/internal/executor -> go.opentelemetry.io/otel/trace"},
 		{"app", []string{"host/internal/face/mcp: host/internal/app"}, "host/internal/face/mcp -> host/internal/app"},
 		{"the protocol", []string{"plugins/sql: proto/v1"}, "plugins/sql -> proto/v1"},
 	}

@@ -142,6 +142,19 @@ func (p *program) log() hclog.Logger {
 	return telemetry.NewLog(telemetry.Options{Level: p.level, Format: p.format, Out: os.Stderr})
 }
 
+// logOf is the log as the configuration wants it, unless the command line says
+// otherwise.
+func (p *program) logOf(c *cobra.Command, wanted config.Log) hclog.Logger {
+	o := telemetry.Options{Level: wanted.Level, Format: wanted.Format, Out: os.Stderr}
+	if c.Flags().Changed("log-level") {
+		o.Level = p.level
+	}
+	if c.Flags().Changed("log-format") {
+		o.Format = p.format
+	}
+	return telemetry.NewLog(o)
+}
+
 // quietLog is the log of a command that is not a host: nothing, unless the user
 // asks for more. What went wrong is the command's own answer.
 func (p *program) quietLog(c *cobra.Command) hclog.Logger {

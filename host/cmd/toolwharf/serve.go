@@ -29,6 +29,7 @@ func (p *program) serve() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			log = p.logOf(c, cfg.Log)
 			hangup := make(chan os.Signal, 1)
 			signal.Notify(hangup, syscall.SIGHUP) // before anything runs that it could end
 			host, err := app.Open(c.Context(), app.Options{

@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	pluginv1 "github.com/toolwharf/toolwharf/proto/toolwharf/plugin/v1"
@@ -27,6 +28,11 @@ var slow atomic.Int32
 var acts = map[string]func(*pluginv1.CallToolRequest, stream) (done bool, err error){
 	// token gives back its text, and nothing else.
 	"token": func(*pluginv1.CallToolRequest, stream) (bool, error) { return false, nil },
+	// trace gives back the trace context that it was told.
+	"trace": func(_ *pluginv1.CallToolRequest, s stream) (bool, error) {
+		told, _ := metadata.FromIncomingContext(s.Context())
+		return true, s.Send(result(strings.Join(told.Get("traceparent"), " ")))
+	},
 	// slow takes half a second; slow_runs says whether one does.
 	"slow": func(*pluginv1.CallToolRequest, stream) (bool, error) {
 		slow.Add(1)

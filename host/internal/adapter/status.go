@@ -25,6 +25,11 @@ const (
 	Quarantined State = "quarantined"
 )
 
+// States are all of them.
+func States() []State {
+	return []State{Waiting, Starting, Ready, Draining, Stopped, Failed, BackingOff, Quarantined}
+}
+
 // Status is what an operator sees of an adapter.
 type Status struct {
 	Name    string

@@ -37,6 +37,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/rules"
 	"github.com/toolwharf/toolwharf/host/internal/seal"
 	"github.com/toolwharf/toolwharf/host/internal/secret"
+	"github.com/toolwharf/toolwharf/host/internal/telemetry"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 	"github.com/toolwharf/toolwharf/host/internal/webhook"
 )
@@ -88,6 +89,9 @@ type Host struct {
 	entrance    entrance // of a host that is reached over HTTP
 	ownProcess  bool     // see Options
 	embedded    bool     // another program serves its faces
+	metrics     *telemetry.Metrics
+	access      hclog.Logger      // nil: requests have no lines
+	traces      *telemetry.Traces // nil: they are not wanted
 
 	deliverer *webhook.Deliverer
 
@@ -121,6 +125,13 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 			err = errors.Join(err, h.Close())
 		}
 	}()
+	h.metrics = telemetry.NewMetrics(o.Version, h.state)
+	if o.Config.Log.Access {
+		h.access = o.Log.Named("access")
+	}
+	if h.traces, err = newTraces(ctx, o); err != nil {
+		return nil, err
+	}
 	id := tool.NewID("host_")
 	if h.vault, err = openVault(ctx, o.Config, id, o.Log); err != nil {
 		return nil, err
@@ -190,6 +201,13 @@ func (h *Host) Close() error {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()
 		errs = append(errs, h.vault.close(ctx))
+	}
+	if h.traces != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), tracesTime)
+		defer cancel()
+		if err := h.traces.Close(ctx); err != nil { // what is lost is no call
+			h.log.Warn("not every trace was sent", "error", err)
+		}
 	}
 	h.kept.Close()
 	h.entrance.close()

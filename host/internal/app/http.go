@@ -39,8 +39,8 @@ func (h *Host) ServeHTTP(ctx context.Context) error {
 	site := h.site(face)
 	site.Operator = operators.Has
 	approvals := httpface.Approvals{Desk: h.desk(), Operator: operators.Identify, Log: site.Log}
-	site.Routes = append(approvals.Routes(), httpface.Route{
-		Pattern: "/approve/", Access: httpface.Anyone, Handler: h.approvalPage(operators, site.Log),
+	site.Routes = slices.Concat(site.Routes, approvals.Routes(), []httpface.Route{
+		{Pattern: "/approve/", Access: httpface.Anyone, Handler: h.approvalPage(operators, site.Log)},
 	})
 	if tls := h.config.HTTP.TLS; tls != nil {
 		if site.Certificate, err = httpface.OpenCertificate(tls.Cert, tls.Key, site.Log); err != nil {
@@ -94,6 +94,8 @@ func (h *Host) site(face *mcp.Face) httpface.Config {
 		},
 		AllowedHosts: hosts, AllowedOrigins: origins,
 		Identify: h.entrance.identify(), As: as, Authenticated: authenticated, Anonymous: anonymous,
+		Routes: []httpface.Route{{Pattern: "GET /metrics", Access: httpface.Watchers, Handler: h.metrics}},
+		Told:   h.exchanged, Refused: h.refused, Numbered: h.config.Log.Access,
 		Resource: h.resource(), Log: telemetry.Slog(h.log.Named("http")),
 	}
 }
@@ -165,6 +167,13 @@ func (h *Host) readiness() httpface.Readiness {
 	if err := h.vault.health(); err != nil {
 		r.Ready = false
 		r.Faults = append(r.Faults, "store: "+err.Error())
+	}
+	// What follows keeps calls with effects from running, and no others.
+	if err := h.vault.spool.Fault(); err != nil {
+		r.Faults = append(r.Faults, "ledger: "+err.Error()+"; until then no call with effects runs")
+	}
+	if lost := h.vault.store.Health().Lost; lost > 0 {
+		r.Faults = append(r.Faults, fmt.Sprintf("ledger: %d rows could not be written since the start; the log names them", lost))
 	}
 	return r
 }

@@ -37,6 +37,7 @@ type Config struct {
 	Limits   Limits   `key:"limits"`
 	Ledger   Ledger   `key:"ledger"`
 	HTTP     HTTP     `key:"http"`
+	Log      Log      `key:"log"`
 }
 
 // Plugins says where plugins are looked for.
@@ -206,6 +207,13 @@ type Limits struct {
 // Ledger says how calls are recorded.
 type Ledger struct {
 	Reads string `key:"reads"` // "behind" or "sync"
+}
+
+// Log is what the host says about itself.
+type Log struct {
+	Level  string `key:"level"`
+	Format string `key:"format"` // empty: text on a terminal, JSON elsewhere
+	Access bool   `key:"access"`
 }
 
 // HTTP is the HTTP endpoint.

@@ -79,7 +79,7 @@ func TestFaults(t *testing.T) {
 		"a misspelt key gets a suggestion":                    {"adaptors: {}", `1:1: adaptors: is not a known key: did you mean "adapters"?`},
 		"camel case gets a suggestion too":                    {"adapters: {a: {plugin: p, limits: {maxInFlight: 3}}}", `1:36: adapters.a.limits.maxInFlight: is not a known key: did you mean "max_in_flight"?`},
 		"an unknown key lists the known ones when few":        {"plugins: {zzzzzz: 1}", `1:11: plugins.zzzzzz: is not a known key: known keys: builtin, dirs, trust`},
-		"a strange key is quoted and cut":                     {`"a.b ` + long + `": 1`, `1:1: "a.b ` + long[:56] + `…": is not a known key: known keys: adapters, approval, defaults, hooks, http, instructions, ledger, limits, mcpServers, name, plugins, rules, state, store, version`},
+		"a strange key is quoted and cut":                     {`"a.b ` + long + `": 1`, `1:1: "a.b ` + long[:56] + `…": is not a known key: known keys: adapters, approval, defaults, hooks, http, instructions, ledger, limits, log, mcpServers, name, plugins, rules, state, store, version`},
 		"an unknown key without a value is unknown still":     {"adaptors:", `1:1: adaptors: is not a known key: did you mean "adapters"?`},
 		"text where a number belongs":                         {"adapters: {a: {plugin: p, limits: {restarts: abc}}}", `1:36: adapters.a.limits.restarts: must be a whole number, is text "abc"`},
 		"a fraction where a whole number belongs":             {"adapters: {a: {plugin: p, limits: {restarts: 1.5}}}", `1:36: adapters.a.limits.restarts: must be a whole number, is the number 1.5`},
@@ -412,6 +412,7 @@ http:
   header_timeout: 5s
   body_timeout: 20s
   idle_timeout: 1m
+log: {level: debug, format: json, access: true}
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -447,6 +448,7 @@ http:
 		},
 	}
 	want.Limits = config.Limits{Admission: "100/s", Rate: "1000/h", MaxCalls: 200, Budget: "12.50", DefaultRun: 30 * time.Minute}
+	want.Log = config.Log{Level: "debug", Format: "json", Access: true}
 	want.HTTP = config.HTTP{
 		Listen: "[::1]:9000", Path: "/tools/mcp",
 		AllowedHosts:   []string{"tools.example.com", "tools.example.com:8443", "[::1]:9000"},

@@ -12,7 +12,7 @@ import (
 // onlyByRestart are the keys that hold from start to end. The rest changes while
 // the host runs. An asterisk is any name.
 var onlyByRestart = []string{
-	"name", "version", "state", "store", "plugins.trust", "approval", "http", "ledger",
+	"name", "version", "state", "store", "plugins.trust", "approval", "http", "ledger", "log",
 	"adapters.*.sandbox.mode", "adapters.*.sandbox.allow", "mcpServers.*.sandbox.mode", "mcpServers.*.sandbox.allow",
 }
 

@@ -61,6 +61,9 @@ func (x *Executor) end(ctx context.Context, c *tool.Case, row tally, out tool.Ou
 	behind := row.Outcome != ledger.Pending && row.Approval == "" && (row.Attempt == 0 || row.Effects == tool.ReadOnly) && len(more) == 0
 	failure := x.Journal.End(context.WithoutCancel(ctx), Record{Row: row.Row, Behind: behind, Settle: more})
 	x.reached(Ended)
+	if x.Told != nil {
+		x.Told(ctx, row.Row)
+	}
 	if failure != nil {
 		x.Log.Error("call not recorded in the ledger", "call", c.ID, "tool", row.Tool, "outcome", row.Outcome, "error", failure)
 		if r, ok := out.(*tool.Result); ok && err == nil {

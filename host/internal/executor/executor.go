@@ -24,6 +24,7 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/kept"
+	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/limit"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -112,7 +113,21 @@ type Config struct {
 	// Reached is told of each point of a call at which a crash must lose
 	// nothing; nil: nobody. Tests end the process there.
 	Reached func(Point)
-	Log     *slog.Logger
+	// Told hears of each call once it has ended, refused ones too; nil: nobody.
+	Told func(context.Context, ledger.Row)
+	// Tracer follows calls by spans; nil: nobody does.
+	Tracer Tracer
+	Log    *slog.Logger
+}
+
+// Tracer follows a call from here to its adapter and back. What it returns as end
+// must be called.
+type Tracer interface {
+	// Begin begins the span of a call, whose context Told is given.
+	Begin(context.Context, *tool.Call) (_ context.Context, end func())
+	// Send begins the span of the time at an adapter, and returns what the adapter
+	// is told of the trace.
+	Send(ctx context.Context, adapter string, told tool.Trace) (_ context.Context, _ tool.Trace, end func(*tool.Error))
 }
 
 // Point is a point of a call, named after what has just happened.
@@ -186,6 +201,9 @@ func New(c Config) *Executor {
 	return x
 }
 
+// InFlight are the calls that an adapter is working on, and those that wait for it.
+func (x *Executor) InFlight(adapter string) (working, waiting int) { return x.slots.Counts(adapter) }
+
 // SetPolicy puts another policy in the place of the one before, from the next
 // call on.
 func (x *Executor) SetPolicy(p *Policy) {
@@ -224,6 +242,11 @@ func (e *UnknownError) Error() string {
 // Do runs one call. The error is an *UnknownError, ErrInvalidState or an
 // *tool.Error.
 func (x *Executor) Do(ctx context.Context, call *tool.Call) (tool.Outcome, error) {
+	if x.Tracer != nil {
+		var end func()
+		ctx, end = x.Tracer.Begin(ctx, call)
+		defer end()
+	}
 	out, err := x.pass(ctx, call)
 	if p, pending := out.(*tool.Pending); pending && err == nil {
 		return x.hold(ctx, call, p)
@@ -515,10 +538,17 @@ func (x *Executor) send(ctx context.Context, c *tool.Case, prior *prior, entry r
 	if tell := c.Events; tell != nil && x.Redactor != nil {
 		call.Events = func(e tool.Event) { tell(x.Redactor.Event(c.Spec.Adapter, e)) }
 	}
+	end := func(*tool.Error) {}
+	if x.Tracer != nil {
+		ctx, call.Trace, end = x.Tracer.Send(ctx, c.Spec.Adapter, call.Trace)
+	}
 	out, err := entry.Runner.Run(ctx, a)
 	if err != nil {
-		return nil, tool.AsError(err)
+		failed := tool.AsError(err)
+		end(failed)
+		return nil, failed
 	}
+	end(nil)
 	return out, nil
 }
 

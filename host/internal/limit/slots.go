@@ -92,6 +92,17 @@ func busy(adapter string, max int) *tool.Error {
 	return err
 }
 
+// Counts are an adapter's calls in flight, and those that wait for a slot.
+func (s *Slots) Counts(adapter string) (used, waiting int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.adapters[adapter]
+	if l == nil {
+		return 0, 0
+	}
+	return l.used, l.waiting
+}
+
 func (s *Slots) lane(adapter string) *lane {
 	l := s.adapters[adapter]
 	if l == nil {

@@ -58,6 +58,9 @@ func TestNoMoreThanMaxSlotsAreHeldAndTheRestGetTheirTurnInOrder(t *testing.T) {
 		for i := range claims {
 			claims[i] = acquire(t.Context(), &s, "orders", 2)
 		}
+		if used, waiting := s.Counts("orders"); used != 2 || waiting != 4 {
+			t.Errorf("%d in flight, %d waiting", used, waiting)
+		}
 		for held := range claims {
 			for i, c := range claims {
 				if got, want := c.holds(), i < held+2; got != want {

@@ -10,8 +10,10 @@ import (
 )
 
 // Exchange is one request and what became of it. It has nothing of what the
-// client sent but the method.
+// client sent but the method, and an id that is harmless.
 type Exchange struct {
+	// ID is the request's, empty unless Config.Numbered.
+	ID    string
 	Began time.Time
 	Took  time.Duration
 	// Method is the client's, or "_OTHER" if it is none of HTTP's.

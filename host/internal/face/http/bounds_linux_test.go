@@ -255,8 +255,14 @@ func TestWhoIsQuietMakesRoom(t *testing.T) {
 
 func TestOfIdleConnectionsTheOldestIsClosed(t *testing.T) {
 	s := running(t, Config{Bounds: Bounds{Idle: 2}})
+	crowd, _ := s.listener.(*crowd)
 	var all []net.Conn
-	for range 3 {
+	for i := range 3 {
+		for waiting := 0; waiting < i; time.Sleep(time.Millisecond) { // each is idle before the next comes
+			crowd.mu.Lock()
+			waiting = crowd.quiet.Len()
+			crowd.mu.Unlock()
+		}
 		conn := dial(t, s)
 		all = append(all, conn)
 		if a := say(t, conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); a.status != http.StatusOK {

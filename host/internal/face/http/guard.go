@@ -12,10 +12,13 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
 // guard judges every request before any route does.
@@ -23,13 +26,14 @@ type guard struct {
 	hosts, origins []string
 	open           bool // to every peer
 	bounds         Bounds
+	numbered       bool
 	told           func(Exchange)
 	log            *slog.Logger
 }
 
 func newGuard(c Config, local bool) *guard {
 	g := &guard{
-		open: c.Authenticated || c.Anonymous && !local, bounds: c.Bounds.orDefaults(), told: c.Told, log: c.Log,
+		open: c.Authenticated || c.Anonymous && !local, bounds: c.Bounds.orDefaults(), numbered: c.Numbered, told: c.Told, log: c.Log,
 	}
 	for _, h := range c.AllowedHosts {
 		g.hosts = append(g.hosts, strings.ToLower(h))
@@ -61,6 +65,10 @@ func (g *guard) around(next http.Handler) http.Handler {
 		a := &answering{ResponseWriter: w, control: http.NewResponseController(w), exchange: Exchange{
 			Began: time.Now(), Method: method(r.Method), Peer: r.RemoteAddr,
 		}}
+		if g.numbered {
+			a.exchange.ID = idOf(r)
+			a.Header().Set(requestID, a.exchange.ID)
+		}
 		body := g.bounded(a, r)
 		defer func() {
 			body.end()
@@ -76,6 +84,19 @@ func (g *guard) around(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(a, r)
 	})
+}
+
+const requestID = "X-Request-ID"
+
+// harmlessID is what an id of a client's may be.
+var harmlessID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// idOf is a request's id.
+func idOf(r *http.Request) string {
+	if id := r.Header.Get(requestID); harmlessID.MatchString(id) {
+		return id
+	}
+	return tool.NewID("req_")
 }
 
 // method is one of HTTP's own, or "_OTHER": others are the client's words.

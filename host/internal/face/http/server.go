@@ -51,6 +51,9 @@ type Config struct {
 	// Refused why those were refused that came to neither. Both may be nil.
 	Told    func(Exchange)
 	Refused func(code string)
+	// Numbered: each request has an id, the client's own X-Request-ID if that is
+	// harmless or else a new one, and the answer says it.
+	Numbered bool
 	// Log hears of refusals; nil discards.
 	Log *slog.Logger
 }

@@ -67,7 +67,7 @@ func (f *Face) requested(o *origin, op tool.Op, name string, a asked) (*request,
 	e := o.envelopeOf(a.GetExtra())
 	r := &request{
 		call: tool.Call{
-			Op: op, Name: name, Principal: o.principal, Client: clientOf(o, e, a), Trace: traceOf(e),
+			Op: op, Name: name, Principal: o.principal, Client: clientOf(o, e, a), Trace: o.traceOf(e),
 		},
 		args: e.arguments, state: e.state, answers: e.answers, doubled: e.doubled,
 	}

@@ -88,7 +88,7 @@ func (f *Face) direct(w http.ResponseWriter, r *http.Request, o *origin) bool {
 		return false
 	}
 	c := &request{
-		call: tool.Call{Op: tool.OpTool, Name: name, Principal: o.principal, Client: client, Trace: traceOf(e)},
+		call: tool.Call{Op: tool.OpTool, Name: name, Principal: o.principal, Client: client, Trace: o.traceOf(e)},
 		args: e.arguments, state: e.state, answers: e.answers,
 	}
 	run, _ := textOf(e.run)

@@ -60,7 +60,7 @@ func (f *Face) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(errorMessage(e.answerable(), wrong))
 		return
 	}
-	o := &origin{principal: principalOf(r.Context()), gone: r.Context(), envelope: e}
+	o := &origin{principal: principalOf(r.Context()), gone: r.Context(), envelope: e, trace: traceOfHeader(r.Header)}
 	if e.asks(methodCallTool) {
 		name, _ := textOf(e.name)
 		if o.called = f.listed.now().find(name, o.principal); o.called == nil && f.stepsUp(w, r, o, name) {

@@ -26,7 +26,9 @@ type origin struct {
 	// calls it by; nil if there is none that the caller may know of.
 	called *listing
 	// mark is by what to know the client again, see direct.
-	mark  string
+	mark string
+	// trace is that of an HTTP request's headers.
+	trace tool.Trace
 	stdio bool
 	// level is the stdio client's log level of before 2026-07-28, where it
 	// is set once for a connection; a string.

@@ -199,6 +199,18 @@ func (j *Journal) put(l line, why error) error {
 	return err
 }
 
+// Fault is why a call with effects may not begin at this moment, nil if nothing
+// stands in its way: ErrFloor or ErrWaiting.
+func (j *Journal) Fault() error {
+	if err := j.floor.check(); err != nil {
+		return err
+	}
+	if j.waiting() {
+		return ErrWaiting
+	}
+	return nil
+}
+
 func (j *Journal) waiting() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -38,8 +38,12 @@ func TestRowsThatTheStoreRefusesAreGivenToItLater(t *testing.T) {
 	read := begun("read")
 	read.Durable = false
 	check(t, f.Begin(ctx, read))
+	if err := f.Fault(); !errors.Is(err, spool.ErrWaiting) {
+		t.Errorf("fault: %v", err)
+	}
 	f.refuse(nothing)
 	check(t, f.Begin(ctx, begun("d")))
+	check(t, f.Fault())
 	rows := f.rows(t)
 	if got := calls(rows); !slices.Equal(got, []string{"a", "b", "c"}) {
 		t.Errorf("rows %v", got)
@@ -234,6 +238,9 @@ func TestACallWithEffectsNeedsSpaceOnTheDisk(t *testing.T) {
 		j.Start(t.Context(), accepting{})
 		if err := j.Begin(t.Context(), begun("a")); !errors.Is(err, want) {
 			t.Errorf("floor %d: %v", floor, err)
+		}
+		if err := j.Fault(); !errors.Is(err, want) {
+			t.Errorf("floor %d, fault: %v", floor, err)
 		}
 		read := begun("a")
 		read.Durable = false

@@ -50,6 +50,15 @@ func (r *Reader) approval(ctx context.Context, sql string, args ...string) (*app
 	}
 }
 
+// Pending is how many approvals wait for a decision.
+func (r *Reader) Pending(ctx context.Context) (n int64, err error) {
+	err = r.use(ctx, func(conn *sqlite3.Conn) (err error) {
+		n, err = readNumber(conn, pendingApprovals)
+		return err
+	})
+	return n, err
+}
+
 // Approvals yields the approvals that q selects, in its order. An error, that of
 // ctx for example, is the last thing that it yields.
 func (r *Reader) Approvals(ctx context.Context, q approval.Query) iter.Seq2[*approval.Record, error] {

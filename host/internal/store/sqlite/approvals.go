@@ -15,6 +15,8 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
+const pendingApprovals = "SELECT count(*) FROM approvals INDEXED BY approvals_pending WHERE status = 'pending' AND expires > " + clock
+
 // Ask writes a pending approval, which expires after a time, and returns it once
 // it is on the disk. An empty ID is given one. It counts what is pending in the
 // mode of r against q and returns approval.ErrQuota at the bound. If the
