@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -297,5 +298,31 @@ func TestTheLevelOfTheLogIsTheFilesUnlessTheCommandLineSaysOtherwise(t *testing.
 	cmd.Stderr = &out
 	if err := cmd.Run(); err != nil || out.Len() > 0 { // stdin is at its end
 		t.Errorf("%v: %s", err, &out)
+	}
+}
+
+func TestWhatIsRiskyIsWarnedOfAtTheStart(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/production.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for warning, c := range map[string]struct{ yaml, shell string }{
+		"no authentication: only this user's clients on this machine may call":            {"", ""},
+		"approval.client_form: clients that can show a form decide about their own calls": {"approval: {mode: deferred, client_form: true}\n", ""},
+		"state directory can be entered by others":                                        {"", `mkdir -m 755 "${3%/*}/.toolwharf"`},
+		"fewer files may be open than http.max_connections needs":                         {"", "ulimit -n 1000"},
+	} {
+		t.Run(warning, func(t *testing.T) {
+			if !strings.Contains(string(page), "| `"+warning+"` |") {
+				t.Error("docs/production.md does not have it")
+			}
+			dir, _ := workspace(t, c.yaml)
+			program := script(t, dir, "start", c.shell+"\nexec \"$TOOLWHARF_PROGRAM\" \"$@\"")
+			h := serveWith(t, dir, program, "TOOLWHARF_PROGRAM="+toolwharf)
+			if log := h.stderr.String(); !strings.Contains(log, `"@level":"warn","@message":"`+warning) {
+				t.Errorf("the log is %s", log)
+			}
+		})
 	}
 }

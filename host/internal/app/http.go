@@ -138,8 +138,16 @@ func (h *Host) openTo() (anonymous, authenticated bool) {
 	return anonymous, h.entrance.authenticates() && !anonymous
 }
 
+// ownFiles is how many files a host has open beside its clients' connections: its
+// store, and what each adapter takes.
+const ownFiles = 256
+
 // warn says what is risky about how the host is reached.
 func (h *Host) warn(url string, private, authenticated, anonymous bool) {
+	if n, known := mayOpen(); known && n < uint64(h.config.HTTP.MaxConnections)+ownFiles { //nolint:gosec // it is positive
+		h.log.Warn("fewer files may be open than http.max_connections needs: when there are too many clients, adapters and the store fail too; "+
+			"raise the limit (LimitNOFILE, ulimit -n) or lower the key", "may_be_open", n, "needed", h.config.HTTP.MaxConnections+ownFiles)
+	}
 	switch {
 	case authenticated && private:
 	case authenticated:
