@@ -148,8 +148,13 @@ func TestWhatAProcessLeavesBehindEndsWithIt(t *testing.T) {
 }
 
 func TestAGrandchildThatHoldsThePipesDoesNotHideTheEnd(t *testing.T) {
-	r := sh(t, `setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.2; echo bye >&2; exit 4`)
-	escaped := number(t, r.line(t)) // from the group too
+	left := filepath.Join(t.TempDir(), "left")
+	if err := unix.Mkfifo(left, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// It says that it has left the group, with which it would end.
+	r := sh(t, `setsid sh -c 'echo $$ >'`+left+`'; exec sleep 1000' & read pid <`+left+`; echo $pid; echo bye >&2; exit 4`)
+	escaped := number(t, r.line(t))
 	t.Cleanup(func() { _ = unix.Kill(escaped, unix.SIGKILL) })
 	r.ends(t)
 	if got := r.Exit(); got != "exit status 4" {
