@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -46,6 +48,8 @@ func (a answer) said() string {
 	switch {
 	case a.err != nil || a.status != http.StatusOK:
 		return a.String()
+	case a.kind == "" && a.cached:
+		return "ok, cached"
 	case a.kind == "":
 		return "ok"
 	default:
@@ -157,5 +161,76 @@ func TestRatesAndAdmissionTellWhenToComeAgainAndAReloadFillsNoBucket(t *testing.
 	}
 	if !strings.Contains(string(raw), `"toolwharf/retry_after_ms":`) {
 		t.Errorf("it does not say when to come again: %s", raw)
+	}
+}
+
+func TestTheLimitsPageWorksAsItStandsThere(t *testing.T) {
+	t.Parallel()
+	const page = "../../docs/limits.md"
+	yaml, commands := blocksOf(t, page, "yaml"), commandsOf(t, page)
+	if len(yaml) != 1 || len(commands) != 1 {
+		t.Fatalf("the page has %d blocks of YAML and the commands %q", len(yaml), commands)
+	}
+	dir, plugins := workspace(t, "")
+	text := strings.Replace(yaml[0], "    tools:\n", "    env: {ECHO_FILE: \"${LINES}\"}\n    sandbox: {allow: {write: [lines]}}\n    tools:\n", 1) +
+		"rules: [{allow: [\"*\"]}]\nhttp: {allow_anonymous: true, listen: \"" + freePort(t) + "\"}\n"
+	if err := os.WriteFile(filepath.Join(dir, "toolwharf.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	install(t, "echo", plugins)
+	lines := filepath.Join(dir, "lines")
+	empty(t, lines)
+	h := serveWith(t, dir, toolwharf, "LINES="+lines)
+	c := h.caller()
+	for _, one := range []struct{ tool, args, want string }{
+		{"echo_echo", `{"text":"x"}`, "ok"},
+		{"echo_echo", `{"text":"x"}`, "ok, cached"},
+		{"echo_echo", `{"text":"y"}`, "ok"},
+		{"echo_append_line", `{"line":"x","n":1}`, "ok"},
+		{"echo_append_line", `{"line":"y","n":1}`, "budget_exceeded once_per_run"},
+		{"echo_echo", `{"text":"x"}`, "ok"}, // the adapter's data has changed
+		{"echo_echo", `{"text":"x"}`, "ok, cached"},
+		{"echo_sleep", `{"ms":0}`, "ok"},
+		{"echo_sleep", `{"ms":0}`, "ok"},
+		{"echo_sleep", `{"ms":0}`, "rate_limited tool_rate"},
+	} {
+		if got := c.callIn(t.Context(), "page", one.tool, one.args).said(); got != one.want {
+			t.Errorf("%s %s: %s, want %s", one.tool, one.args, got, one.want)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", commands[0])
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(toolwharf)+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "it may be called 2/m") {
+		t.Errorf("%s: %v\n%s", commands[0], err, out)
+	}
+	eventually(t, "what was answered by the cache is recorded", func() error {
+		stdout, _, _ := run(t, dir, "ledger", "query", "--tool", "echo_echo", "--json")
+		if n := strings.Count(stdout, `"gate":"cache"`); n != 2 {
+			return fmt.Errorf("%d such rows in\n%s", n, stdout)
+		}
+		return nil
+	})
+}
+
+func TestEqualCallsOf64ClientsReachTheAdapterOnce(t *testing.T) {
+	t.Parallel()
+	dir, lines := limited(t, "{sleep: {cache: 1h}}", "limits: {cache: 1MiB}\n")
+	h := serveWith(t, dir, toolwharf, "LINES="+lines)
+	c := h.caller()
+	var mu sync.Mutex
+	got := map[string]int{}
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			said := c.call(t.Context(), "echo_sleep", `{"ms":300}`).said()
+			mu.Lock()
+			defer mu.Unlock()
+			got[said]++
+		})
+	}
+	wg.Wait()
+	if want := map[string]int{"ok": 1, "ok, cached": 63}; !maps.Equal(want, got) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

@@ -33,8 +33,9 @@ func soaked[T any](short, long T) T {
 // answer is what came of one call: exactly one thing.
 type answer struct {
 	text, structured, kind, code string // kind is "" for a success
-	status                       int    // of HTTP
-	err                          error  // it came to no answer, or to one that is none
+	cached                       bool
+	status                       int   // of HTTP
+	err                          error // it came to no answer, or to one that is none
 }
 
 func (a answer) ok() bool { return a.err == nil && a.status == http.StatusOK && a.kind == "" }
@@ -152,6 +153,7 @@ func read(raw []byte, id int) (a answer) {
 		a.text += c.Text
 	}
 	a.structured = string(m.Result.Structured)
+	a.cached, _ = m.Result.Meta["toolwharf/cached"].(bool)
 	if m.Result.IsError {
 		a.kind, _ = m.Result.Meta["toolwharf/error_kind"].(string)
 		a.code, _ = m.Result.Meta["toolwharf/error_code"].(string)

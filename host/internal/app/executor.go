@@ -40,7 +40,7 @@ func (h *Host) newExecutor(id string) (*executor.Executor, error) {
 	x := executor.New(executor.Config{
 		Registry: h.registry,
 		Journal:  h.vault.spool, Approvals: h.vault.store, Sealer: h.sealed, Asking: asking, Redactor: &h.redactor,
-		MaxResult: MaxResult, Kept: h.kept, Reached: crashPoint(), Host: id, Key: h.vault.key, Told: h.callEnded, Tracer: h.tracer(),
+		MaxResult: MaxResult, Kept: h.kept, Answers: h.answers, Reached: crashPoint(), Host: id, Key: h.vault.key, Told: h.callEnded, Tracer: h.tracer(),
 		Log: telemetry.Slog(h.log.Named("executor")),
 	})
 	x.SetPolicy(policy.Policy)
@@ -85,7 +85,7 @@ func (h *Host) newPolicy(c *config.Config, earlier []*rules.Rules) (policy, erro
 	asking := asking(c)
 	gates := []executor.Gate{judge, approval.Gate{Asks: asking.Deferred || asking.Form}}
 	return policy{&executor.Policy{
-		Gates: gates, Hooks: h.hooks(c), Limits: limits, Visible: judge.Visible, Hides: judge.Hides, Lacks: judge.Lacks,
+		Gates: gates, Hooks: h.hooks(c), Limits: limits, Cache: cached(c), Visible: judge.Visible, Hides: judge.Hides, Lacks: judge.Lacks,
 		Settled: func() bool { return len(earlier) == 0 || !h.reconciler.AnyBehind() },
 	}, judge}, nil
 }

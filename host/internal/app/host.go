@@ -26,6 +26,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/sandbox"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/reconcile"
 	"github.com/toolwharf/toolwharf/host/internal/approval"
+	"github.com/toolwharf/toolwharf/host/internal/cache"
 	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
 	"github.com/toolwharf/toolwharf/host/internal/face/control"
@@ -80,6 +81,7 @@ type Host struct {
 	rates       limit.Rates
 	sealed      *seal.Sealer // of what travels through clients and browsers
 	tried       atomic.Bool  // each adapter was, once
+	answers     *cache.Cache
 	reconciler  *reconcile.Reconciler
 	known       known
 	confinement *plugin.Confinement
@@ -118,7 +120,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	}
 	h := &Host{
 		config: o.Config, reloads: reloads{holds: o.Config, sum: o.Config.Sum}, hangup: o.Hangup, version: o.Version, log: o.Log, started: time.Now(),
-		runDir: runDir, registry: registry.New(), kept: kept.New(kept.Default), ownProcess: o.OwnProcess, stopped: make(chan error, 1), told: make(chan struct{}),
+		runDir: runDir, registry: registry.New(), kept: kept.New(kept.Default), answers: cache.New(o.Config.Limits.Cache), ownProcess: o.OwnProcess, stopped: make(chan error, 1), told: make(chan struct{}),
 	}
 	defer func() {
 		if err != nil {
@@ -151,7 +153,7 @@ func Open(ctx context.Context, o Options) (_ *Host, err error) {
 	h.logbook = logbook.New(log, &h.redactor)
 	h.launcher = &plugin.Launcher{
 		RunDir: runDir.path, MaxResult: int64(kept.Default.Each), Shelf: &pin.Shelf{Dir: runDir.path}, Logs: h.logbook, Redact: h.redactor.Text,
-		Updated: h.registry.Updated, CacheDir: filepath.Join(o.Config.State, "cache"), Log: log,
+		Updated: h.updated, CacheDir: filepath.Join(o.Config.State, "cache"), Log: log,
 		Confinement: h.confinement, Cgroups: cgroups(o.OwnProcess), Own: h.listens,
 	}
 	h.reconciler = reconcile.New(reconcile.Config{

@@ -6,6 +6,7 @@ package app
 import (
 	"fmt"
 
+	"github.com/toolwharf/toolwharf/host/internal/cache"
 	"github.com/toolwharf/toolwharf/host/internal/config"
 	"github.com/toolwharf/toolwharf/host/internal/limit"
 )
@@ -58,6 +59,23 @@ func toolLimits(t config.ToolPolicy) (limit.Tool, error) {
 	return of, nil
 }
 
+// cached is of which tools answers are kept.
+func cached(c *config.Config) cache.Policy {
+	p := cache.Policy{}
+	for _, a := range c.Adapters {
+		for name, t := range a.Tools {
+			if t.Cache == nil {
+				continue
+			}
+			if p[a.Name] == nil {
+				p[a.Name] = map[string]cache.Terms{}
+			}
+			p[a.Name][name] = cache.Terms{TTL: t.Cache.TTL, Shared: t.Cache.Shared}
+		}
+	}
+	return p
+}
+
 // rateOf is no limit for no text.
 func rateOf(s, key string) (limit.Rate, error) {
 	if s == "" {
@@ -68,4 +86,11 @@ func rateOf(s, key string) (limit.Rate, error) {
 		return r, fmt.Errorf("%s: %w", key, err)
 	}
 	return r, nil
+}
+
+// updated is what an adapter says of one of its resources: what its tools have
+// answered may not be so any more either.
+func (h *Host) updated(adapter, uri string) {
+	h.answers.Forget(adapter)
+	h.registry.Updated(adapter, uri)
 }

@@ -111,6 +111,7 @@ func (h *Host) reload(ctx context.Context, why string, f *config.File, faults fa
 	h.confinement.Judge.Guard(guarded(r.Config, h.runDir.path))
 	h.reconciler.Want(reconcile.Wish{Adapters: adapters(r.Config), Dirs: directories(r.Config)},
 		func() { h.executor.SetPolicy(policy.Policy) })
+	h.answers.Resize(r.Config.Limits.Cache)
 	told(r.Config)
 	h.reloads.tell(nil, r.Restart)
 	row := ledger.Row{

@@ -202,6 +202,7 @@ type Limits struct {
 	MaxCalls   int           `key:"max_calls"`
 	Budget     json.Number   `key:"budget"` // as in the file
 	DefaultRun time.Duration `key:"default_run"`
+	Cache      int64         `key:"cache,size"`
 }
 
 // Ledger says how calls are recorded.

@@ -112,6 +112,8 @@ func TestFaults(t *testing.T) {
 		"a budget that could not be counted exactly":          {"limits: {budget: 0.0000000001}", `1:10: limits.budget: must be at most a billion, with at most nine places after the point, is 0.0000000001`},
 		"a cost beyond every budget":                          {"adapters: {a: {plugin: p, tools: {t: {cost: 1e10}}}}", `1:39: adapters.a.tools.t.cost: must be at most a billion, with at most nine places after the point, is 1e10`},
 		"a cost that gives back":                              {"adapters: {a: {plugin: p, tools: {t: {cost: -1}}}}", `1:39: adapters.a.tools.t.cost: must be at least 0, is the number -1`},
+		"answers that are kept for no time":                   {"adapters: {a: {plugin: p, tools: {t: {cache: 0s}}}}", `1:39: adapters.a.tools.t.cache: must be at least 1ms and at most a year`},
+		"a shared answer to who is told to the plugin":        {"adapters: {a: {plugin: p, pass_principal: true, tools: {t: {cache: {ttl: 1s, shared: true}}}}}", `1:61: adapters.a.tools.t.cache: would give one caller what the plugin has answered to another: remove pass_principal of the adapter, or shared`},
 		"a run that never ends":                               {"limits: {default_run: 99999h}", `1:10: limits.default_run: must be at least 1s and at most a year`},
 		"a number out of its range":                           {"adapters: {a: {plugin: p, limits: {max_in_flight: 0}}}", `1:36: adapters.a.limits.max_in_flight: must be at least 1, is the number 0`},
 		"a key that stands twice":                             {"name: a\nplugins: {}\nname: b", `3:1: name: the key stands twice, first in line 1: keep one of them`},
@@ -394,9 +396,9 @@ adapters:
     prefix: ""
     env: {PORT: 8080, DEBUG: true, RATE: 1.50, NAME: "x"}
     limits: {timeout: 1m30s, max_in_flight: 4, restarts: 0, rate: 50/s}
-    tools: {append: {rate: 5/m, cost: 0.10, max_calls: 3}, pay: {once_per_run: true, cost: 0}}
+    tools: {append: {rate: 5/m, cost: 0.10, max_calls: 3}, pay: {once_per_run: true, cost: 0}, echo: {cache: 90s}, read: {cache: {ttl: 1m, shared: true}}}
     sandbox: off
-limits: {admission: 100/s, rate: 1000/h, max_calls: 200, budget: 12.50, default_run: 30m}
+limits: {admission: 100/s, rate: 1000/h, max_calls: 200, budget: 12.50, default_run: 30m, cache: 8MiB}
 http:
   listen: "[::1]:9000"
   path: /tools/mcp
@@ -434,6 +436,7 @@ log: {level: debug, format: json, access: true}
 			Limits: config.AdapterLimits{Timeout: 90 * time.Second, MaxInFlight: 4, Rate: "50/s"},
 			Tools: map[string]config.ToolPolicy{
 				"append": {Rate: "5/m", Cost: "0.10", MaxCalls: 3}, "pay": {OncePerRun: true, Cost: "0"},
+				"echo": {Cache: &config.Cache{TTL: 90 * time.Second}}, "read": {Cache: &config.Cache{TTL: time.Minute, Shared: true}},
 			},
 			Sandbox: "off",
 		},
@@ -447,7 +450,7 @@ log: {level: debug, format: json, access: true}
 			Allow:   config.Grants{Read: []string{filepath.Join(dir, "data")}, Write: []string{"/var/spool/orders"}, Connect: []string{"db:5432"}, Private: true},
 		},
 	}
-	want.Limits = config.Limits{Admission: "100/s", Rate: "1000/h", MaxCalls: 200, Budget: "12.50", DefaultRun: 30 * time.Minute}
+	want.Limits = config.Limits{Admission: "100/s", Rate: "1000/h", MaxCalls: 200, Budget: "12.50", DefaultRun: 30 * time.Minute, Cache: 8 << 20}
 	want.Log = config.Log{Level: "debug", Format: "json", Access: true}
 	want.HTTP = config.HTTP{
 		Listen: "[::1]:9000", Path: "/tools/mcp",

@@ -21,8 +21,20 @@ func (c checker) limits() {
 	}
 	for _, a := range c.cfg.Adapters {
 		for _, name := range slices.Sorted(maps.Keys(a.Tools)) {
-			c.amount(a.Tools[name].Cost.String(), "adapters", a.Name, "tools", name, "cost")
+			c.tool(a, name, a.Tools[name])
 		}
+	}
+}
+
+func (c checker) tool(a Adapter, name string, t ToolPolicy) {
+	at := []string{"adapters", a.Name, "tools", name}
+	c.amount(t.Cost.String(), append(slices.Clone(at), "cost")...)
+	switch at = append(at, "cache"); {
+	case t.Cache == nil || !c.has(at...):
+	case t.Cache.TTL < time.Millisecond || t.Cache.TTL > maxDuration:
+		c.refuse(at, "", "must be at least 1ms and at most a year")
+	case t.Cache.Shared && a.PassPrincipal:
+		c.refuse(at, "remove pass_principal of the adapter, or shared", "would give one caller what the plugin has answered to another")
 	}
 }
 

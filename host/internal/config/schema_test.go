@@ -305,11 +305,10 @@ func TestEveryKeyThatIsNotBuiltIsInTheSchemaAndRefused(t *testing.T) {
 }
 
 var unbuiltSamples = map[string]string{
-	"mcpServers":               "mcpServers: {shop: {url: 'https://x'}}",
-	"store":                    "store: 'postgres://h/db'",
-	"adapters.*.tools.*.cache": "adapters: {a: {plugin: p, tools: {a: {cache: 1m}}}}",
-	"adapters.*.may_ask":       "adapters: {a: {plugin: p, may_ask: true}}",
-	"adapters.*.allow_urls":    "adapters: {a: {plugin: p, allow_urls: true}}",
+	"mcpServers":            "mcpServers: {shop: {url: 'https://x'}}",
+	"store":                 "store: 'postgres://h/db'",
+	"adapters.*.may_ask":    "adapters: {a: {plugin: p, may_ask: true}}",
+	"adapters.*.allow_urls": "adapters: {a: {plugin: p, allow_urls: true}}",
 }
 
 func TestTheSchemaThatIsHandedOutIsACopy(t *testing.T) {

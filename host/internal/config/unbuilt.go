@@ -22,7 +22,6 @@ type unbuilt struct {
 var notBuilt = []unbuilt{
 	{key: keys("mcpServers"), advice: "remove it; no MCP server is imported"},
 	{key: keys("store"), when: not("sqlite"), advice: "use sqlite, which is a file in the state directory"},
-	{key: keys("adapters", "*", "tools", "*", "cache"), advice: "remove it; no answer is repeated"},
 	{key: keys("adapters", "*", "may_ask"), when: not("false"), advice: "remove it"},
 	{key: keys("adapters", "*", "allow_urls"), when: not("false"), advice: "remove it"},
 }

@@ -28,7 +28,7 @@ type tally struct {
 func (x *Executor) row(c *tool.Case) tally {
 	return tally{Row: ledger.Row{
 		Host: x.Host, Started: c.Started, Call: c.ID, Run: c.RunID,
-		Principal: c.Principal.String(), Op: c.Op,
+		Principal: c.Who, Op: c.Op,
 		Tool: c.Spec.Name, Adapter: c.Spec.Adapter, Effects: c.Spec.Effects.Effective(),
 		Spec:   c.Spec.Digest,
 		Client: c.Client.Name, Protocol: c.Client.Protocol,
@@ -99,7 +99,7 @@ func describe(row *ledger.Row, out tool.Outcome, err *tool.Error) {
 		switch {
 		case err.Kind == tool.OutcomeUnknown:
 			row.Outcome = ledger.Unknown
-		case row.Attempt == 0:
+		case row.Attempt == 0 && !err.Sent: // an equal call may have been sent
 			row.Outcome = ledger.Refused
 		}
 		row.Kind, row.Code, row.Ran = err.Kind, err.Code, err.Ran

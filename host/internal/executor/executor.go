@@ -7,7 +7,7 @@
 // The order, here and nowhere else (pass):
 //
 //	find -> admission -> before hooks -> prior -> gates (validate, rules, approval) -> limits (peek) ->
-//	slot -> rates -> BEGIN -> adapter -> after hooks -> filters (output check, cap, redact) -> END
+//	cache -> slot -> rates -> BEGIN -> adapter -> after hooks -> filters (output check, cap, redact) -> END
 //
 // prior is what an earlier round of the same call has left: an approval that
 // was asked for, or the state of an adapter's own question.
@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
+	"github.com/toolwharf/toolwharf/host/internal/cache"
 	"github.com/toolwharf/toolwharf/host/internal/kept"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/limit"
@@ -93,7 +94,10 @@ type Config struct {
 	Gates []Gate
 	Hooks []Hook
 	// Limits hold until SetPolicy says otherwise; nil: there are none.
-	Limits  *limit.Policy
+	Limits *limit.Policy
+	// Cache says of which tools answers are kept, in Answers; nil: none are.
+	Cache   cache.Policy
+	Answers *cache.Cache
 	Journal Journal
 	// Approvals and Sealer are needed if Asking says that somebody is asked,
 	// or if adapters may ask; both may be nil otherwise.
@@ -159,10 +163,11 @@ type Executor struct {
 // Policy is what may change while calls run. It is immutable: a call keeps to
 // its end the one that it has begun with.
 type Policy struct {
-	// Gates, Hooks and Limits are those of Config.
+	// Gates, Hooks, Limits and Cache are those of Config.
 	Gates  []Gate
 	Hooks  []Hook
 	Limits *limit.Policy
+	Cache  cache.Policy
 	// Visible reports whether a principal may know of what is offered; nil:
 	// everybody may of all. A call of something that is hidden is answered like
 	// that of something that is not there, and recorded as refused.
@@ -197,7 +202,7 @@ func (p *Policy) hidden(c *tool.Case) (bool, tool.Verdict) {
 // New returns an executor.
 func New(c Config) *Executor {
 	x := &Executor{Config: c}
-	x.SetPolicy(&Policy{Gates: c.Gates, Hooks: c.Hooks, Limits: c.Limits})
+	x.SetPolicy(&Policy{Gates: c.Gates, Hooks: c.Hooks, Limits: c.Limits, Cache: c.Cache})
 	return x
 }
 
@@ -356,7 +361,7 @@ func newCase(call *tool.Call, offer *registry.Offer, p *Policy) *tool.Case {
 	}
 	return &tool.Case{
 		Call: call, Spec: &offer.Spec, Args: call.Args, Started: now, Origin: offer.Origin,
-		ID:    tool.NewID(tool.PrefixCall),
+		ID: tool.NewID(tool.PrefixCall), Who: call.Principal.String(),
 		RunID: tool.ScopedID(tool.PrefixRun, call.Principal, call.Run),
 	}
 }
@@ -406,15 +411,28 @@ func (x *Executor) through(ctx context.Context, c *tool.Case, p *Policy, entry r
 		row.Gate = p.Limits.Name()
 		return nil, v.Err
 	}
+	if x.Answers != nil {
+		if terms, why := p.Cache.Of(c); why == "" {
+			return x.answered(ctx, c, p, terms, entry, row)
+		}
+	}
 	out, err := x.dispatch(ctx, c, p, prior, entry, row)
 	if err != nil {
 		return nil, err
 	}
+	return x.deliver(ctx, c, p, prior, entry.Offer, out)
+}
+
+// deliver makes of what an adapter has answered what the caller gets.
+func (x *Executor) deliver(
+	ctx context.Context, c *tool.Case, p *Policy, prior *prior, offer *registry.Offer, out tool.Outcome,
+) (tool.Outcome, *tool.Error) {
+	var err *tool.Error
 	switch o := out.(type) {
 	case *tool.Result:
-		err = x.filter(ctx, c, p, entry.Offer, o)
+		err = x.filter(ctx, c, p, offer, o)
 	case *tool.Question:
-		err = x.relay(c, prior, entry.Offer, o)
+		err = x.relay(c, prior, offer, o)
 	}
 	if err != nil {
 		return nil, err
@@ -427,7 +445,7 @@ func (x *Executor) through(ctx context.Context, c *tool.Case, p *Policy, entry r
 func (x *Executor) dispatch(
 	ctx context.Context, c *tool.Case, p *Policy, prior *prior, entry registry.Entry, row *tally,
 ) (tool.Outcome, *tool.Error) {
-	free, err := x.slots.Acquire(ctx, c.Spec.Adapter, c.Principal.String(), entry.Limits.MaxInFlight)
+	free, err := x.slots.Acquire(ctx, c.Spec.Adapter, c.Who, entry.Limits.MaxInFlight)
 	if err != nil {
 		row.Gate = gateSlot
 		return nil, err
@@ -449,6 +467,9 @@ func (x *Executor) dispatch(
 	row.Attempt, row.limits = 1, p.Limits
 	out, err := x.send(ctx, c, prior, entry)
 	x.reached(Sent)
+	if x.Answers != nil && c.Spec.Effects.Effective() != tool.ReadOnly {
+		x.Answers.Forget(c.Spec.Adapter) // what it has answered so far may not be so any more
+	}
 	if err != nil {
 		return nil, settle(c, err)
 	}

@@ -74,6 +74,9 @@ func (x *Executor) Explain(ctx context.Context, call *tool.Call) (*Explanation, 
 		gate, v = policy.Limits.Name(), ask(ctx, policy.Limits, c)
 		e.Steps = append(e.Steps, stepOf(gate, v))
 	}
+	if reason, ok := x.explainAnswer(c, policy); ok && v.Decision == tool.Pass {
+		e.Steps = append(e.Steps, stepOf(gateCache, tool.Passed(reason)))
+	}
 	e.Verdict = v.Decision
 	if v.Decision == tool.Ask {
 		e.Gate, e.Kind, e.Text = gate, tool.ApprovalPending, v.Reason

@@ -20,6 +20,7 @@ const (
 	gateDoor      = "door"
 	gatePrior     = "prior"
 	gateValidate  = "validate"
+	gateCache     = "cache"
 	gateSlot      = "slot"
 	gateBegin     = "begin"
 )

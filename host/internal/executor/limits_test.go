@@ -289,7 +289,7 @@ func TestTheRoundsOfOneCallAreOneCall(t *testing.T) {
 	if got := l.code(last); got != "ok" {
 		t.Errorf("the last round: %s", got)
 	}
-	l.usedIs(map[string]int64{limit.Calls: 1, limit.Cost: 3 * one, "tool/orders_get": 1})
+	l.usedIs(map[string]int64{limit.Calls: 1, limit.Cost: 3 * one, "orders_get": 1})
 	if got := l.code(last); got != "approval_denied approval_used" {
 		t.Errorf("the last round once more: %s", got)
 	}
@@ -363,5 +363,5 @@ func TestOfManyCallsAtOnceExactlyAsManyRunAsMay(t *testing.T) {
 	if l.sent != 15 {
 		t.Errorf("%d were sent, 15 may", l.sent)
 	}
-	l.usedIs(map[string]int64{"tool/orders_get": 15, limit.Cost: 15 * one})
+	l.usedIs(map[string]int64{"orders_get": 15, limit.Cost: 15 * one})
 }

@@ -9,14 +9,13 @@ import (
 	"math"
 )
 
-// What is counted of a run.
+// What is counted of a run, beside the calls of single tools, by public name. No tool
+// has a name with a slash.
 const (
 	// Calls counts all its calls that have left the host.
-	Calls = "calls"
+	Calls = "run/calls"
 	// Cost is the sum of what they cost, as an Amount.
-	Cost = "cost"
-	// ofToolPrefix begins the count of one tool's calls, by public name.
-	ofToolPrefix = "tool/"
+	Cost = "run/cost"
 )
 
 // Charge is what one call takes from a count of its run.

@@ -66,7 +66,7 @@ func (p *Policy) Admit(c *tool.Case) *tool.Error {
 	if p.Admission.N == 0 {
 		return nil
 	}
-	w := [1]want{{ofAdmission, c.Principal.String(), p.Admission}}
+	w := [1]want{{ofAdmission, c.Who, p.Admission}}
 	empty, after := p.Rates.take(time.Now(), w[:])
 	if empty == nil {
 		return nil
@@ -117,7 +117,7 @@ func within(rates int) string {
 func (p *Policy) wants(c *tool.Case, w []want) []want {
 	a, t := p.of(c)
 	if p.Rate.N > 0 {
-		w = append(w, want{ofPrincipal, c.Principal.String(), p.Rate})
+		w = append(w, want{ofPrincipal, c.Who, p.Rate})
 	}
 	if a.Rate.N > 0 {
 		w = append(w, want{ofAdapter, c.Spec.Adapter, a.Rate})
@@ -181,7 +181,7 @@ func (p *Policy) charges(c *tool.Case, due []Charge) []Charge {
 	}
 	_, t := p.of(c)
 	if n := t.calls(); n > 0 {
-		due = append(due, Charge{ofToolPrefix + c.Spec.Name, 1, n})
+		due = append(due, Charge{c.Spec.Name, 1, n})
 	}
 	if p.MaxCalls > 0 {
 		due = append(due, Charge{Calls, 1, p.MaxCalls})

@@ -24,7 +24,7 @@ func caseOf(who string) *tool.Case {
 	return &tool.Case{
 		Call:  &tool.Call{Op: tool.OpTool, Name: "orders_get", Principal: tool.Principal{Kind: tool.Stdio, Subject: who}},
 		Spec:  &tool.Spec{Name: "orders_get", Adapter: "orders", Declared: "get"},
-		RunID: "run_1",
+		RunID: "run_1", Who: "stdio/local/" + who,
 	}
 }
 
@@ -96,7 +96,7 @@ func TestACallThatOneRateRefusesTakesNothingFromTheOthers(t *testing.T) {
 		}
 		for range 2 { // what was refused has not taken from the adapter
 			c := other()
-			c.Principal.Subject = "cleo"
+			c.Who = "cleo"
 			got = append(got[:0], codes(c))
 		}
 		if got[0] != "adapter_rate" {
@@ -303,16 +303,16 @@ func TestWhatACallIsCharged(t *testing.T) {
 		want   []Charge
 	}{
 		"nothing is limited":       {},
-		"calls of the run":         {policy: Policy{MaxCalls: 9}, want: []Charge{{"calls", 1, 9}}},
-		"calls of the tool":        {tool: Tool{MaxCalls: 4}, want: []Charge{{"tool/orders_get", 1, 4}}},
-		"once in a run":            {tool: Tool{OncePerRun: true, MaxCalls: 4}, want: []Charge{{"tool/orders_get", 1, 1}}},
-		"what it costs":            {policy: Policy{Budget: 9}, tool: Tool{Cost: new(Amount(2))}, want: []Charge{{"cost", 2, 9}}},
-		"a cost that is not known": {policy: Policy{Budget: 9}, want: []Charge{{"cost", 0, 9}}},
+		"calls of the run":         {policy: Policy{MaxCalls: 9}, want: []Charge{{Calls, 1, 9}}},
+		"calls of the tool":        {tool: Tool{MaxCalls: 4}, want: []Charge{{"orders_get", 1, 4}}},
+		"once in a run":            {tool: Tool{OncePerRun: true, MaxCalls: 4}, want: []Charge{{"orders_get", 1, 1}}},
+		"what it costs":            {policy: Policy{Budget: 9}, tool: Tool{Cost: new(Amount(2))}, want: []Charge{{Cost, 2, 9}}},
+		"a cost that is not known": {policy: Policy{Budget: 9}, want: []Charge{{Cost, 0, 9}}},
 		"what is free":             {policy: Policy{Budget: 9}, tool: Tool{Cost: new(Amount(0))}},
 		"a cost without a budget":  {tool: Tool{Cost: new(Amount(2))}},
 		"everything": {
 			policy: Policy{MaxCalls: 9, Budget: 9}, tool: Tool{MaxCalls: 4, Cost: new(Amount(2))},
-			want: []Charge{{"tool/orders_get", 1, 4}, {"calls", 1, 9}, {"cost", 2, 9}},
+			want: []Charge{{"orders_get", 1, 4}, {Calls, 1, 9}, {Cost, 2, 9}},
 		},
 		"a further round": {policy: Policy{MaxCalls: 9}, tool: Tool{OncePerRun: true}, sent: true},
 	} {
@@ -328,7 +328,7 @@ func TestWhatACallIsCharged(t *testing.T) {
 }
 
 func TestHowACallIsSettled(t *testing.T) {
-	charged := []Charge{{"tool/orders_get", 1, 4}, {"cost", 2, 9}, {"calls", 1, 9}}
+	charged := []Charge{{"orders_get", 1, 4}, {Cost, 2, 9}, {Calls, 1, 9}}
 	for name, tc := range map[string]struct {
 		cost *Amount
 		left bool
@@ -336,13 +336,13 @@ func TestHowACallIsSettled(t *testing.T) {
 		more []Charge
 		sum  string
 	}{
-		"it has not left the host":   {cost: new(Amount(2)), said: "1", more: []Charge{{What: "tool/orders_get", Add: -1}, {What: "cost", Add: -2}, {What: "calls", Add: -1}}},
+		"it has not left the host":   {cost: new(Amount(2)), said: "1", more: []Charge{{What: "orders_get", Add: -1}, {What: Cost, Add: -2}, {What: Calls, Add: -1}}},
 		"as expected":                {cost: new(Amount(2 * unit)), left: true, sum: "2"},
-		"it has cost more":           {cost: new(Amount(2 * unit)), left: true, said: "0.5", more: []Charge{{What: "cost", Add: unit / 2}}, sum: "2.5"},
-		"only its adapter says what": {left: true, said: "0.5", more: []Charge{{What: "cost", Add: unit / 2}}, sum: "0.5"},
+		"it has cost more":           {cost: new(Amount(2 * unit)), left: true, said: "0.5", more: []Charge{{What: Cost, Add: unit / 2}}, sum: "2.5"},
+		"only its adapter says what": {left: true, said: "0.5", more: []Charge{{What: Cost, Add: unit / 2}}, sum: "0.5"},
 		"its adapter pays":           {cost: new(Amount(2 * unit)), left: true, said: "-5", sum: "2"},
 		"nobody says":                {left: true},
-		"far too much":               {cost: new(Amount(2 * unit)), left: true, said: "1e300", more: []Charge{{What: "cost", Add: int64(MaxAmount)}}, sum: "1000000000"},
+		"far too much":               {cost: new(Amount(2 * unit)), left: true, said: "1e300", more: []Charge{{What: Cost, Add: int64(MaxAmount)}}, sum: "1000000000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Policy{Budget: 9, Adapters: map[string]Adapter{"orders": {Tools: map[string]Tool{"get": {Cost: tc.cost}}}}}
@@ -377,12 +377,12 @@ func TestWhatARunHasUsedIsLookedAtBeforeTheCallIsSent(t *testing.T) {
 		text string
 	}{
 		"nothing yet":    {used: used{}},
-		"the last":       {used: used{"calls": 4, "cost": 8 * unit, "tool/orders_get": 1}},
-		"of the run":     {used: used{"calls": 5}, code: "max_calls", text: "orders_get was not run: this run has made the 5 calls that it may make"},
-		"of the tool":    {used: used{"tool/orders_get": 2}, code: "max_calls", text: "orders_get was not run: this run has called it 2 times, as often as it may"},
-		"once":           {used: used{"tool/orders_get": 1}, once: true, code: "once_per_run", text: "orders_get was not run: it is called once in a run, and was"},
-		"of the budget":  {used: used{"cost": 8*unit + 1}, code: "budget", text: "orders_get was not run: 8.000000001 of the 10 that this run may cost are used, and it costs 2"},
-		"another's tool": {used: used{"tool/orders_list": 9}},
+		"the last":       {used: used{Calls: 4, Cost: 8 * unit, "orders_get": 1}},
+		"of the run":     {used: used{Calls: 5}, code: "max_calls", text: "orders_get was not run: this run has made the 5 calls that it may make"},
+		"of the tool":    {used: used{"orders_get": 2}, code: "max_calls", text: "orders_get was not run: this run has called it 2 times, as often as it may"},
+		"once":           {used: used{"orders_get": 1}, once: true, code: "once_per_run", text: "orders_get was not run: it is called once in a run, and was"},
+		"of the budget":  {used: used{Cost: 8*unit + 1}, code: "budget", text: "orders_get was not run: 8.000000001 of the 10 that this run may cost are used, and it costs 2"},
+		"another's tool": {used: used{"orders_list": 9}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := Policy{MaxCalls: 5, Budget: 10 * unit, Adapters: adapters, Counts: tc.used}

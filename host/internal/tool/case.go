@@ -12,6 +12,8 @@ type Case struct {
 
 	// ID is the call's id, RunID its run's, scoped by principal.
 	ID, RunID string
+	// Who is Principal.String, which many ask for.
+	Who string
 	// Spec is what is called. It is not to be changed.
 	Spec *Spec
 	// Args are the asked arguments, or what an Edit made of them.

@@ -29,6 +29,8 @@ type Result struct {
 	Cost string
 	// Unrecorded: the call ran and the ledger does not say so yet.
 	Unrecorded bool
+	// Cached: it was given to an equal call before.
+	Cached bool
 }
 
 // Question asks the client for something before the call can end.

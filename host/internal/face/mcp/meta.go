@@ -22,6 +22,7 @@ const (
 	metaRan         = metaOurs + "ran"
 	metaRetryAfter  = metaOurs + "retry_after_ms"
 	metaRecorded    = metaOurs + "recorded"
+	metaCached      = metaOurs + "cached"
 )
 
 var errNotMeta = errors.New("_meta is not a JSON object")

@@ -95,21 +95,24 @@ func (t *tail) append(b []byte) ([]byte, error) {
 	return append(b, "}}"...), nil
 }
 
-// metaOf fills in what an adapter says in _meta, and whether the call is in the
-// ledger.
+// metaOf fills in what an adapter says in _meta, whether the call is in the ledger,
+// and whether the answer was given before.
 func (t *tail) metaOf(r *tool.Result) error {
 	meta, err := foreignMeta(r.Meta)
 	if err != nil {
 		return err
 	}
-	if len(meta) > 0 || r.Unrecorded {
-		t.meta = make(map[string]any, len(meta)+1)
+	if len(meta) > 0 || r.Unrecorded || r.Cached {
+		t.meta = make(map[string]any, len(meta)+2)
 		for key, value := range meta {
 			t.meta[key] = value
 		}
 	}
 	if r.Unrecorded {
 		t.meta[metaRecorded] = false
+	}
+	if r.Cached {
+		t.meta[metaCached] = true
 	}
 	return nil
 }

@@ -32,6 +32,7 @@ func TestResultsAsClientsSeeThem(t *testing.T) {
 		"wrapped_array":      {result: tool.Result{Structured: json.RawMessage(`[]`)}, wrapped: true},
 		"content_given":      {result: tool.Result{Structured: json.RawMessage(`{"n":1}`), Content: []tool.Content{&tool.Text{Text: "one"}}}},
 		"meta":               {result: tool.Result{Meta: meta}},
+		"cached":             {result: tool.Result{Structured: json.RawMessage(`{"n":1}`), Meta: meta, Cached: true}},
 		"unrecorded":         {result: tool.Result{Structured: json.RawMessage(`{"n":1}`), Meta: meta, Unrecorded: true}},
 		"meta_all_reserved":  {result: tool.Result{Meta: json.RawMessage(`{"mcp.dev/x":1}`)}},
 		"text_of_everything": {result: tool.Result{Content: []tool.Content{&tool.Text{Text: "\x00\t\n\r\"\\/<&>\u2028é😀\xff!"}}}},

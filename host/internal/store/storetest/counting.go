@@ -151,7 +151,7 @@ func counts(t trial, r *rapid.T) {
 	prefix := rapid.StringMatching(`[a-z]{12}`).Draw(r, "prefix") // the store is that of all of them
 	n := 0
 	someRun := func() string { return prefix + rapid.SampledFrom([]string{"x", "y"}).Draw(r, "run") }
-	whats := []string{limit.Calls, limit.Cost, "tool/a"}
+	whats := []string{limit.Calls, limit.Cost, "tool_a"}
 	check := func(run string) {
 		got, err := store.Used(context.Background(), run)
 		want := model[run]
