@@ -19,6 +19,8 @@ func addAsk(p *toolwharf.Plugin[toolwharf.None]) {
 		toolwharf.Description("Ask the user, whatever the answer is, until the host has had enough."))
 	toolwharf.AddFunc(p, "ask_secret", askSecret, toolwharf.ReadOnly(), toolwharf.Asks(askPassword()),
 		toolwharf.Description("Ask the user for a password, which hosts refuse to pass on."))
+	toolwharf.AddFunc(p, "ask_page", askPage, toolwharf.ReadOnly(), toolwharf.Asks(askToOpen("")),
+		toolwharf.Description("Ask the user to open a page, which hosts pass on where allow_urls permits it."))
 }
 
 type colour struct {
@@ -94,6 +96,28 @@ func askForever(ctx context.Context, _ struct{}) (struct{}, error) {
 
 func askSecret(context.Context, struct{}) (struct{}, error) {
 	return struct{}{}, toolwharf.Ask(askPassword())
+}
+
+type pageIn struct {
+	URL string `json:"url" jsonschema:"of the page"`
+}
+
+type pageOut struct {
+	Opened bool `json:"opened"`
+}
+
+func askToOpen(url string) toolwharf.InputRequest {
+	return toolwharf.Request("page", "elicitation/create", map[string]any{
+		"mode": "url", "message": "Please have a look at this page.", "url": url,
+	})
+}
+
+func askPage(ctx context.Context, in pageIn) (pageOut, error) {
+	answer, ok := toolwharf.Response[struct{ Action toolwharf.Action }](ctx, "page")
+	if !ok {
+		return pageOut{}, toolwharf.Ask(askToOpen(in.URL))
+	}
+	return pageOut{answer.Action == toolwharf.ActionAccept}, nil
 }
 
 func declined(what string) error {

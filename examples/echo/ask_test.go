@@ -65,6 +65,10 @@ func TestRoundsByHand(t *testing.T) {
 	}
 	expect("ask_secret", `{}`, `{"login":{"action":"accept","content":{"password":"x"}}}`, "", "login", "")
 
+	expect("ask_page", `{"url":"https://example.com"}`, "", "", "page", "")
+	expect("ask_page", `{"url":"https://example.com"}`, `{"page":{"action":"accept"}}`, "", "", "{\n  \"opened\": true\n}\n")
+	expect("ask_page", `{"url":"https://example.com"}`, `{"page":{"action":"decline"}}`, "", "", "{\n  \"opened\": false\n}\n")
+
 	expect("write_after_asking", `{"text":"x"}`, "", "", "keep", "")
 	expect("write_after_asking", `{"text":"x"}`, declined, "", "", "tool_error/declined: the user did not choose to keep the note\n")
 	expect("write_after_asking", `{"text":"x"}`, `{"keep":{"action":"accept","content":{"keep":false}}}`, "", "",

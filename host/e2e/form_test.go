@@ -18,12 +18,13 @@ type person struct {
 	mu     sync.Mutex
 	asked  []string
 	answer func(message string) *mcp.ElicitResult
+	can    *mcp.ElicitationCapabilities // nil: forms
 }
 
 func (p *person) elicit(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked = append(p.asked, r.Params.Message)
+	p.asked = append(p.asked, strings.TrimSpace(r.Params.Message+" "+r.Params.URL))
 	return p.answer(r.Params.Message), nil
 }
 
@@ -40,7 +41,10 @@ func accepts(content map[string]any) *mcp.ElicitResult {
 // connectAs connects a client whose user answers forms.
 func (h *host) connectAs(p *person, protocol string) *mcp.ClientSession {
 	h.t.Helper()
-	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, &mcp.ClientOptions{ElicitationHandler: p.elicit})
+	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: p.elicit,
+		Capabilities:       &mcp.ClientCapabilities{Elicitation: p.can},
+	})
 	session, err := client.Connect(h.t.Context(), &mcp.StreamableClientTransport{Endpoint: h.url},
 		&mcp.ClientSessionOptions{ProtocolVersion: protocol})
 	if err != nil {
@@ -160,6 +164,42 @@ func TestAPluginThatWasMerelyDroppedInMayNotAsk(t *testing.T) {
 	r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo_ask"})
 	says(t, r, err, "denied", "may_not_ask")
 	if q := p.questions(); len(q) != 0 {
+		t.Errorf("asked %q", q)
+	}
+}
+
+func TestAnAdapterSendsTheUserToAPageOnlyIfTheOperatorPermitsIt(t *testing.T) {
+	t.Parallel()
+	dir, plugins := workspace(t, "adapters:\n  echo: {plugin: echo, allow_urls: true}\n  other: {plugin: echo}\n  mute: {plugin: echo, may_ask: false}\n")
+	install(t, "echo", plugins)
+	h := serve(t, dir)
+	both := &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{}}
+	p := &person{can: both, answer: func(string) *mcp.ElicitResult { return &mcp.ElicitResult{Action: "accept"} }}
+	s := h.connectAs(p, "")
+	for _, name := range []string{"echo_ask_page", "other_ask_page", "mute_ask"} {
+		lists(t, s, name, true)
+	}
+	open := func(s *mcp.ClientSession, name, url string) (*mcp.CallToolResult, error) {
+		return s.CallTool(t.Context(), &mcp.CallToolParams{Name: name, Arguments: map[string]any{"url": url}})
+	}
+
+	r, err := open(s, "echo_ask_page", "https://example.com/sign-in?x=1")
+	if err != nil || r.IsError || !strings.Contains(textOf(r), "true") {
+		t.Fatalf("%v %q", err, textOf(r))
+	}
+	if q := p.questions(); len(q) != 1 || q[0] != "[echo] Please have a look at this page. https://example.com/sign-in?x=1" {
+		t.Errorf("asked %q", q)
+	}
+	r, err = open(s, "other_ask_page", "https://example.com")
+	says(t, r, err, "denied", "may_not_link")
+	r, err = s.CallTool(t.Context(), &mcp.CallToolParams{Name: "mute_ask"})
+	says(t, r, err, "denied", "may_not_ask")
+	r, err = open(s, "echo_ask_page", "http://example.com")
+	says(t, r, err, "tool_failed", "question")
+	forms := h.connectAs(&person{answer: p.answer}, "")
+	r, err = open(forms, "echo_ask_page", "https://example.com")
+	says(t, r, err, "tool_error", "input_unavailable")
+	if q := p.questions(); len(q) != 1 {
 		t.Errorf("asked %q", q)
 	}
 }

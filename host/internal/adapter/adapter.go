@@ -63,6 +63,8 @@ type Desired struct {
 	Configured bool
 	// MayAsk: it may put questions to clients' users.
 	MayAsk bool
+	// AllowURLs: its questions may send them to a URL.
+	AllowURLs bool
 	// PassPrincipal: it is told who calls.
 	PassPrincipal bool
 	// Env are variables beside those that the host sets.
@@ -133,7 +135,7 @@ func (d *Desired) Digest() tool.Digest {
 	slices.Sort(env)
 	parts := []string{
 		d.Name, d.Program.Plugin, d.Program.Path, fmt.Sprintf("%q", d.Program.Command), d.Program.Stamp, d.Program.Pin.String(), d.Prefix,
-		string(d.Config), d.Dir, fmt.Sprintf("%v %v %v %+v %q", d.Configured, d.MayAsk, d.PassPrincipal, d.Limits, fmt.Sprint(d.Sandbox)),
+		string(d.Config), d.Dir, fmt.Sprintf("%v %v %v %v %+v %q", d.Configured, d.MayAsk, d.AllowURLs, d.PassPrincipal, d.Limits, fmt.Sprint(d.Sandbox)),
 	}
 	var b strings.Builder
 	for _, p := range append(parts, env...) {

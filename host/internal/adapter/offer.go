@@ -65,7 +65,7 @@ func each[T any](l *list, kind string, most int, declared []T, name func(T) stri
 			continue
 		}
 		l.taken[o.Spec.Name] = name(item)
-		o.Origin, o.MayAsk = l.origin, l.desired.MayAsk
+		o.Origin, o.MayAsk, o.AllowURLs = l.origin, l.desired.MayAsk, l.desired.AllowURLs
 		o.Limits = registry.Limits{Timeout: l.desired.Limits.Timeout, MaxInFlight: l.desired.Limits.MaxInFlight}
 		l.offers = append(l.offers, o)
 	}

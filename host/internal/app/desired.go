@@ -31,7 +31,8 @@ func adapters(c *config.Config) []reconcile.Adapter {
 	out := make([]reconcile.Adapter, 0, len(c.Adapters))
 	for _, a := range c.Adapters {
 		out = append(out, reconcile.Adapter{
-			Name: a.Name, Plugin: a.Plugin, Prefix: a.Prefix, Config: a.Config, Env: a.Env, PassPrincipal: a.PassPrincipal,
+			Name: a.Name, Plugin: a.Plugin, Prefix: a.Prefix, Config: a.Config, Env: a.Env,
+			MayAsk: a.MayAsk == nil || *a.MayAsk, AllowURLs: a.AllowURLs, PassPrincipal: a.PassPrincipal,
 			Limits: adapter.Limits{
 				Timeout: a.Limits.Timeout, MaxInFlight: a.Limits.MaxInFlight, Restarts: a.Limits.Restarts,
 				Memory: a.Limits.Memory, StartTimeout: startTimeout,

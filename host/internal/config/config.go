@@ -65,7 +65,7 @@ type Adapter struct {
 	Sandbox       string                `key:"sandbox.mode,short"` // "auto", "strict" or "off"
 	Allow         Grants                `key:"sandbox.allow"`
 	PassPrincipal bool                  `key:"pass_principal"`
-	MayAsk        bool                  `key:"may_ask"`
+	MayAsk        *bool                 `key:"may_ask"` // unset: it may, being named
 	AllowURLs     bool                  `key:"allow_urls"`
 
 	source source

@@ -44,6 +44,8 @@ type Offer struct {
 	Origin tool.Digest
 	// MayAsk: the adapter may put questions to the client's user.
 	MayAsk bool
+	// AllowURLs: it may ask that user to open a URL.
+	AllowURLs bool
 }
 
 // Limits bound the calls of one adapter.

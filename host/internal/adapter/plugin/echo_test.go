@@ -51,7 +51,7 @@ func TestARealPluginStartsSaysWhatItIsAndWhatItOffers(t *testing.T) {
 		"sleep": tool.ReadOnly, "crash": tool.Additive, "panic": tool.ReadOnly, "fail": tool.ReadOnly,
 		"write_note": tool.Additive, "notes": tool.ReadOnly, "danger": tool.Destructive,
 		"append_line": tool.Additive, "append_call": tool.Additive, "write_after_asking": tool.Additive, "notify": tool.ReadOnly, "ask": tool.ReadOnly,
-		"ask_twice": tool.ReadOnly, "ask_forever": tool.ReadOnly, "ask_secret": tool.ReadOnly,
+		"ask_twice": tool.ReadOnly, "ask_forever": tool.ReadOnly, "ask_secret": tool.ReadOnly, "ask_page": tool.ReadOnly,
 		"learn": tool.Additive, "unlearn": tool.Destructive, "flood": tool.ReadOnly,
 	}
 	if diff := cmp.Diff(want, effects); diff != "" {

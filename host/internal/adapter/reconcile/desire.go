@@ -114,9 +114,9 @@ func (r *Reconciler) configured(a Adapter, c *catalog.Contents) (d *adapter.Desi
 	}
 	r.tell(a.Name, append(secrets, more...))
 	return &adapter.Desired{
-		Name: a.Name, Program: program, Prefix: a.Prefix, Config: raw, Configured: true, MayAsk: true,
-		PassPrincipal: a.PassPrincipal,
-		Env:           env, Dir: r.config.Dir, Limits: a.Limits, Sandbox: a.Sandbox, Terms: a.Terms, Locate: a.Locate,
+		Name: a.Name, Program: program, Prefix: a.Prefix, Config: raw, Configured: true,
+		MayAsk: a.MayAsk, AllowURLs: a.AllowURLs, PassPrincipal: a.PassPrincipal,
+		Env: env, Dir: r.config.Dir, Limits: a.Limits, Sandbox: a.Sandbox, Terms: a.Terms, Locate: a.Locate,
 	}, "", false
 }
 

@@ -20,6 +20,7 @@ func TestAConfiguredAdapterIsItsPluginWithItsSecretsFilledIn(t *testing.T) {
 		Name: "orders", Plugin: "sql", Prefix: "o.", Limits: limits,
 		Config: map[string]any{"dsn": "db://${USER}:${PASSWORD}@x", "n": json.Number("9007199254740993"), "list": []any{"${USER}", true, nil}},
 		Env:    map[string]string{"TZ": "UTC", "TOKEN": "x-${PASSWORD}"},
+		MayAsk: true, AllowURLs: true, PassPrincipal: true,
 		Locate: func(string) string { return "here" },
 	}})
 	f.secrets.set("USER", "ann")
@@ -36,7 +37,7 @@ func TestAConfiguredAdapterIsItsPluginWithItsSecretsFilledIn(t *testing.T) {
 	want := &adapter.Desired{
 		Name: "orders", Program: adapter.Program{Plugin: "sql", Path: "/p/sql", Stamp: "1"}, Prefix: "o.",
 		Config:     []byte(`{"dsn":"db://ann:hunter\"2@x","list":["ann",true,null],"n":9007199254740993}`),
-		Configured: true, MayAsk: true, Env: map[string]string{"TZ": "UTC", "TOKEN": `x-hunter"2`}, Dir: "/d", Limits: limits,
+		Configured: true, MayAsk: true, AllowURLs: true, PassPrincipal: true, Env: map[string]string{"TZ": "UTC", "TOKEN": `x-hunter"2`}, Dir: "/d", Limits: limits,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

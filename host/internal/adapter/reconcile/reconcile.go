@@ -31,8 +31,8 @@ type Adapter struct {
 	Config any
 	Env    map[string]string
 	Limits adapter.Limits
-	// PassPrincipal is adapter.Desired's.
-	PassPrincipal bool
+	// MayAsk, AllowURLs and PassPrincipal are adapter.Desired's.
+	MayAsk, AllowURLs, PassPrincipal bool
 	// Sandbox is adapter.Desired's.
 	Sandbox adapter.Sandbox
 	// Terms are adapter.Desired's.
