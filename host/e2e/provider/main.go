@@ -8,7 +8,8 @@
 //
 // Every client id is a client, whose secret is "secret". Its tokens are JWTs for the
 // audience of -audience; those of clients whose name begins with "opaque" are opaque,
-// and the client "host" may introspect them. POST /test/rotate takes another key, POST
+// and the client "host" may introspect them, which says nothing of the end of those of
+// "opaque-endless". POST /test/rotate takes another key, POST
 // /test/sign signs the claims in its body whatever they are, POST /test/revoke ends
 // all opaque tokens.
 package main
@@ -21,9 +22,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,7 +43,8 @@ func main() {
 	audience := flag.String("audience", "toolwharf", "what tokens are for")
 	flag.Parse()
 	if err := serve(*listen, *audience); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 }
 
@@ -68,9 +70,13 @@ func serve(listen, audience string) error {
 	mux.HandleFunc("POST /test/sign", s.sign)
 	mux.HandleFunc("POST /test/revoke", func(http.ResponseWriter, *http.Request) { s.revoke() })
 	mux.HandleFunc("GET /test/asked", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, s.asked.Load()) })
-	fmt.Println(issuer)
+	if _, err := fmt.Fprintln(os.Stdout, issuer); err != nil {
+		return err
+	}
 	return (&http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}).Serve(l)
 }
+
+var _ op.ClientCredentialsStorage = (*shelf)(nil)
 
 // shelf is the provider's storage.
 type shelf struct {
@@ -147,26 +153,33 @@ func (s *shelf) sign(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	token, err := s.now().signed(claims, r.URL.Query().Get("typ"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	_, _ = fmt.Fprint(w, token)
+}
+
+// signed is a JWT of some type, none if that is empty.
+func (k key) signed(claims map[string]any, typ string) (string, error) {
 	options := &jose.SignerOptions{}
-	if typ := r.URL.Query().Get("typ"); typ != "" {
+	if typ != "" {
 		options.WithType(jose.ContentType(typ))
 	}
-	k := s.now()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: k.pair, KeyID: k.id}}, options)
-	if err == nil {
-		var payload []byte
-		if payload, err = json.Marshal(claims); err == nil {
-			var signed *jose.JSONWebSignature
-			if signed, err = signer.Sign(payload); err == nil {
-				var token string
-				if token, err = signed.CompactSerialize(); err == nil {
-					_, _ = fmt.Fprint(w, token)
-					return
-				}
-			}
-		}
+	if err != nil {
+		return "", err
 	}
-	http.Error(w, err.Error(), http.StatusInternalServerError)
+	payload, err := json.Marshal(claims)
+	if err != nil {
+		return "", err
+	}
+	signed, err := signer.Sign(payload)
+	if err != nil {
+		return "", err
+	}
+	return signed.CompactSerialize()
 }
 
 // client is any client.
@@ -220,6 +233,9 @@ func (s *shelf) SetIntrospectionFromToken(_ context.Context, to *oidc.Introspect
 		return errors.New("there is no such token")
 	}
 	to.Subject, to.ClientID, to.Scope, to.Audience = subject, g.client, g.scopes, oidc.Audience{s.audience}
-	to.Expiration, to.TokenType = oidc.FromTime(g.ends), oidc.BearerToken
+	to.TokenType = oidc.BearerToken
+	if g.client != "opaque-endless" {
+		to.Expiration = oidc.FromTime(g.ends)
+	}
 	return nil
 }
