@@ -86,7 +86,13 @@ func (h *host) tryWith(with headers, protocol string, changed func()) (*mcp.Clie
 // refusal posts a call with headers, and returns how it was refused.
 func (h *host) refusal(t *testing.T, url string, with headers) (status int, challenge, code, message string) {
 	t.Helper()
-	headers, body := modern(1, "tools/call", "echo_echo", `"name":"echo_echo","arguments":{"text":"x"}`)
+	return h.refused(t, url, with, "tools/call", "echo_echo", `"name":"echo_echo","arguments":{"text":"x"}`)
+}
+
+// refused is that of any request.
+func (h *host) refused(t *testing.T, url string, with headers, method, name, params string) (status int, challenge, code, message string) {
+	t.Helper()
+	headers, body := modern(1, method, name, params)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,8 @@ func TestACallThatLacksAScopeIsHiddenOrSaysWhatToAskFor(t *testing.T) {
 	for _, stepUp := range []bool{false, true} {
 		t.Run(fmt.Sprintf("step_up %v", stepUp), func(t *testing.T) {
 			dir, plugins := workspace(t, fmt.Sprintf("http: {listen: %q, auth: {issuer: %q, audience: toolwharf, step_up: %v}}\n"+
-				"rules: [{allow: [echo_echo], scopes: [echo, 'shop:read']}, {deny: [echo_count]}]\n", freePort(t), p.issuer, stepUp))
+				"rules: [{allow: [echo_echo, 'resources:echo://about', 'resources:echo://repeat/**', 'prompts:echo_converse'], scopes: [echo, 'shop:read']}, "+
+				"{deny: [echo_count, 'resources:echo://pixel', 'prompts:echo_greet']}]\n", freePort(t), p.issuer, stepUp))
 			install(t, "echo", plugins)
 			h := serve(t, dir)
 			full, half := p.token("desk", "echo", "shop:read"), p.token("desk", "echo")
@@ -32,6 +33,28 @@ func TestACallThatLacksAScopeIsHiddenOrSaysWhatToAskFor(t *testing.T) {
 			}
 			s := h.connectWith(bearer(half), "", nil)
 			lists(t, s, "echo_echo", false)
+			for what, c := range map[string]struct {
+				method, name, params string
+				lacks                bool
+			}{
+				"a resource":                {"resources/read", "echo://about", `"uri":"echo://about"`, true},
+				"one of a template":         {"resources/read", "echo://repeat/a", `"uri":"echo://repeat/a"`, true},
+				"a template":                {"resources/read", "echo://repeat/{text}{?times}", `"uri":"echo://repeat/{text}{?times}"`, false},
+				"a prompt":                  {"prompts/get", "echo_converse", `"name":"echo_converse"`, true},
+				"a resource that is denied": {"resources/read", "echo://pixel", `"uri":"echo://pixel"`, false},
+				"a prompt that is denied":   {"prompts/get", "echo_greet", `"name":"echo_greet"`, false},
+				"a prompt as a tool":        {"tools/call", "echo_converse", `"name":"echo_converse","arguments":{}`, false},
+				"nothing":                   {"resources/read", "echo://nothing", `"uri":"echo://nothing"`, false},
+			} {
+				status, challenge, code, _ := h.refused(t, h.url, bearer(half), c.method, c.name, c.params)
+				told := status == http.StatusForbidden && code == "insufficient-scope" && strings.Contains(challenge, `scope="echo shop:read"`)
+				if told != (stepUp && c.lacks) || !told && (status == http.StatusForbidden || challenge != "") {
+					t.Errorf("%s: %d %s %s", what, status, code, challenge)
+				}
+				if status, _, code, _ = h.refused(t, h.url, bearer(full), c.method, c.name, c.params); c.lacks && status != http.StatusOK {
+					t.Errorf("%s, with both scopes: %d %s", what, status, code)
+				}
+			}
 			status, challenge, code, _ := h.refusal(t, h.url, bearer(half))
 			if !stepUp {
 				if status == http.StatusForbidden || challenge != "" {
@@ -64,8 +87,10 @@ func TestACallThatLacksAScopeIsHiddenOrSaysWhatToAskFor(t *testing.T) {
 				for _, row := range rows(t, dir) {
 					codes = append(codes, fmt.Sprint(row["tool"], " ", row["error_code"]))
 				}
-				if !slices.Contains(codes, "echo_echo hidden") {
-					return fmt.Errorf("there are %q", codes)
+				for _, want := range []string{"echo_echo hidden", "resources:echo://about hidden", "prompts:echo_converse hidden"} {
+					if !slices.Contains(codes, want) {
+						return fmt.Errorf("there are %q", codes)
+					}
 				}
 				return nil
 			})

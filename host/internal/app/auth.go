@@ -54,7 +54,7 @@ func (h *Host) newEntrance() (entrance, error) {
 		h.redactor.SetHost([]string{secret})
 		e.asked = auth.NewIntrospection(auth.IntrospectionConfig{
 			Issuer: c.Auth.Issuer, Audience: c.Auth.Audience, URL: i.URL, ClientID: i.ClientID, ClientSecret: secret,
-			Opaque: e.issuer != nil, Log: telemetry.Slog(h.log.Named("auth")),
+			Opaque: e.issuer != nil, Cache: i.Cache, Log: telemetry.Slog(h.log.Named("auth")),
 		})
 		verifiers = append(verifiers, e.asked)
 	}
@@ -92,7 +92,20 @@ func (e entrance) identify() func(*http.Request) (auth.Caller, *auth.Refusal) {
 
 // as tells MCP who calls.
 func as(ctx context.Context, who auth.Caller) context.Context {
-	return mcp.WithPrincipal(mcp.WithEnd(ctx, who.Until), who.Principal)
+	return mcp.WithPrincipal(mcp.WithEnd(ctx, end(who)), who.Principal)
+}
+
+// end is until when a caller is known. One who comes back with other rights is
+// somebody else.
+func end(who auth.Caller) mcp.End {
+	e := mcp.End{At: who.Until}
+	if who.Again != nil {
+		e.Renew = func(ctx context.Context) (mcp.End, bool) {
+			now, refused := who.Again(ctx)
+			return end(now), refused == nil && now.Standing() == who.Standing()
+		}
+	}
+	return e
 }
 
 // close ends what was open to the issuer.

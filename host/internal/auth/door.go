@@ -20,6 +20,8 @@ type Claims struct {
 	Scopes                    []string
 	// Expires is when the token ends; zero: it does not say.
 	Expires time.Time
+	// Fresh is until when all this need not be asked about again; zero: it is never.
+	Fresh time.Time
 	// Rest is all that it says, one object, without what is about the token
 	// itself; no value: nothing more is known.
 	Rest tool.JSON
@@ -59,8 +61,11 @@ type Refusal struct {
 type Caller struct {
 	tool.Principal
 
-	// Until is when its token ends; zero: it has none, or one without an end.
+	// Until is when that ends: its token does, or it has to be asked about again.
+	// Zero: it has none, or one without an end.
 	Until time.Time
+	// Again says who the request is from then; nil: nobody any more.
+	Again func(context.Context) (Caller, *Refusal)
 }
 
 // Identify says who sends a request; the refusal, if not nil, why it is not to
@@ -70,15 +75,18 @@ func (d *Door) Identify(r *http.Request) (Caller, *Refusal) {
 	if refused != nil {
 		return Caller{}, refused
 	}
+	who := Caller{Until: claims.Expires}
+	if !claims.Fresh.IsZero() && (who.Until.IsZero() || claims.Fresh.Before(who.Until)) {
+		who.Until = claims.Fresh
+		who.Again = func(ctx context.Context) (Caller, *Refusal) { return d.Identify(r.WithContext(ctx)) }
+	}
 	switch {
 	case d.Names != nil:
-		p, refused := d.named(r, claims)
-		return Caller{p, claims.Expires}, refused
+		who.Principal, refused = d.named(r, claims)
 	case proven:
-		return Caller{claims.principal(), claims.Expires}, nil
-	default:
-		return Caller{}, nil
+		who.Principal = claims.principal()
 	}
+	return who, refused
 }
 
 // principal is the bearer of the token.

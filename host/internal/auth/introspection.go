@@ -20,10 +20,9 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// How long the answers of an issuer about a token are good for, and how many are
-// kept. A token that is revoked is good for so long.
+// How long a refusal of an issuer is good for, at most, and how many of its answers
+// are kept.
 const (
-	activeFor   = time.Minute
 	inactiveFor = 10 * time.Second
 	maxKept     = 4096
 	// maxKeptSize bounds what the kept ones say, in bytes of all together.
@@ -38,7 +37,10 @@ type IntrospectionConfig struct {
 	URL, ClientID, ClientSecret string
 	// Opaque: it is not asked about JWTs.
 	Opaque bool
-	Log    *slog.Logger
+	// Cache is how long an answer is good for, at most. A token that is revoked is
+	// good for so long.
+	Cache time.Duration
+	Log   *slog.Logger
 }
 
 // Introspection knows tokens by asking their issuer about them (RFC 7662).
@@ -150,14 +152,14 @@ func (n *Introspection) asked(ctx context.Context, key [sha256.Size]byte, token 
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err != nil {
-		n.inactive.keep(key, kept{until: now.Add(inactiveFor)})
+		n.inactive.keep(key, kept{until: now.Add(min(inactiveFor, n.config.Cache))})
 		return Claims{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	until := now.Add(activeFor)
-	if !c.Expires.IsZero() && c.Expires.Before(until) {
-		until = c.Expires
+	c.Fresh = now.Add(n.config.Cache)
+	if !c.Expires.IsZero() && c.Expires.Before(c.Fresh) {
+		c.Fresh = c.Expires
 	}
-	n.active.keep(key, kept{c, until})
+	n.active.keep(key, kept{c, c.Fresh})
 	return c, nil
 }
 

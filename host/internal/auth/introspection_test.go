@@ -92,7 +92,7 @@ func newKnowing(t *testing.T) *knowing {
 
 func (k *knowing) introspection(c IntrospectionConfig) *Introspection {
 	c.Issuer, c.Audience, c.URL, c.ClientID, c.ClientSecret = "https://id.example", "toolwharf", k.URL, "ho:st", "s+1"
-	c.Log = slog.New(slog.DiscardHandler)
+	c.Log, c.Cache = slog.New(slog.DiscardHandler), time.Minute
 	return NewIntrospection(c)
 }
 
@@ -167,9 +167,9 @@ func TestTokensOfThisHostAndJWTsThatAreCheckedByTheirKeysAreNobodyElsesBusiness(
 	}
 }
 
-func TestAnAnswerIsKeptForAMinuteAtMostAndNoLongerThanItsToken(t *testing.T) {
+func TestAnAnswerIsKeptForItsTimeAtMostAndNoLongerThanItsToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := NewIntrospection(IntrospectionConfig{Issuer: "https://id.example", Audience: "toolwharf", Log: slog.New(slog.DiscardHandler)})
+		n := NewIntrospection(IntrospectionConfig{Issuer: "https://id.example", Audience: "toolwharf", Cache: time.Minute, Log: slog.New(slog.DiscardHandler)})
 		asked, expires := 0, int64(0)
 		n.client.Transport = answering(func() string {
 			asked++
@@ -186,7 +186,7 @@ func TestAnAnswerIsKeptForAMinuteAtMostAndNoLongerThanItsToken(t *testing.T) {
 			}
 		}
 		verify("a", 1)
-		time.Sleep(activeFor - time.Second)
+		time.Sleep(time.Minute - time.Second)
 		verify("a", 1)
 		time.Sleep(time.Second)
 		verify("a", 2)
@@ -199,6 +199,43 @@ func TestAnAnswerIsKeptForAMinuteAtMostAndNoLongerThanItsToken(t *testing.T) {
 		}
 		if len(n.active.of) > maxKept {
 			t.Errorf("%d answers are kept", len(n.active.of))
+		}
+	})
+}
+
+func TestACallerIsKnownUntilItsTokenIsAskedAboutAgainAndThenSaysWhoItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answer := `{"active":true,` + said + `}`
+		n := NewIntrospection(IntrospectionConfig{Issuer: "https://id.example", Audience: "toolwharf", Cache: time.Minute, Log: slog.New(slog.DiscardHandler)})
+		n.client.Transport = answering(func() string { return answer })
+		d := &Door{Verifier: n}
+		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+		r.Header.Set("Authorization", "Bearer opaque")
+		who, refused := d.Identify(r)
+		first := time.Now()
+		if refused != nil || who.Again == nil || !who.Until.Equal(first.Add(time.Minute)) {
+			t.Fatalf("%+v, %v", who, refused)
+		}
+		time.Sleep(time.Minute)
+		if who, refused = who.Again(t.Context()); refused != nil || who.ClientID != "desk" || !who.Until.Equal(first.Add(2*time.Minute)) {
+			t.Fatalf("a minute later: %+v, %v", who, refused)
+		}
+		ends := time.Now().Add(90 * time.Second).Truncate(time.Second)
+		answer = fmt.Sprintf(`{"active":true,"exp":%d,%s}`, ends.Unix(), said)
+		time.Sleep(time.Minute)
+		if who, refused = who.Again(t.Context()); refused != nil || who.Again != nil || !who.Until.Equal(ends) {
+			t.Fatalf("within a minute of its end: %+v, %v", who, refused)
+		}
+		answer = `{"active":true,` + said + `}`
+		if _, refused = d.Identify(r); refused != nil {
+			t.Fatal(refused)
+		}
+		time.Sleep(time.Minute)
+		again, refused := d.Identify(r)
+		answer = `{"active":false}`
+		time.Sleep(time.Minute)
+		if _, gone := again.Again(t.Context()); refused != nil || gone == nil || gone.Status != http.StatusUnauthorized {
+			t.Errorf("revoked: %+v, %v", gone, refused)
 		}
 	})
 }

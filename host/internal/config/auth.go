@@ -5,9 +5,14 @@ package config
 
 import (
 	"strings"
+	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/auth"
 )
+
+// maxIntrospected is how long the answer about a token may be taken for true: so
+// long a revoked one lets in.
+const maxIntrospected = time.Hour
 
 // authenticates reports whether callers have to prove who they are. The
 // expression that names them proves nothing.
@@ -39,6 +44,9 @@ func (c checker) auth() {
 		}
 		if i.ClientSecret != "" && i.ClientID == "" {
 			c.refuse(append(at("introspection"), "client_secret"), "add client_id", "is no good without client_id")
+		}
+		if i.Cache < time.Second || i.Cache > maxIntrospected {
+			c.refuse(append(at("introspection"), "cache"), "", "must be 1s to 1h")
 		}
 	}
 	for key, value := range map[string]string{"issuer": a.Issuer, "jwks": a.JWKS} {

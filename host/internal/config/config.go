@@ -260,6 +260,8 @@ type Introspection struct {
 	URL          string `key:"url"`
 	ClientID     string `key:"client_id"`
 	ClientSecret string `key:"client_secret"`
+	// Cache is how long an answer is good for.
+	Cache time.Duration `key:"cache"`
 }
 
 // Token is one fixed bearer token, known by its digest.

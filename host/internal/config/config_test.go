@@ -234,6 +234,9 @@ func TestHalfAnAuthenticationIsRefused(t *testing.T) {
 		"introspection":               {"{issuer: 'https://x', audience: y, introspection: {url: 'https://x/i', client_id: h, client_secret: '${S}'}}", ""},
 		"introspection in the clear":  {"{issuer: 'https://x', audience: y, introspection: {url: 'http://x/i'}}", "http.auth.introspection.url"},
 		"a secret of nobody":          {"{issuer: 'https://x', audience: y, introspection: {url: 'https://x/i', client_secret: '${S}'}}", "http.auth.introspection.client_secret"},
+		"answers that are kept":       {"{issuer: 'https://x', audience: y, introspection: {url: 'https://x/i', cache: 5s}}", ""},
+		"answers that are not kept":   {"{issuer: 'https://x', audience: y, introspection: {url: 'https://x/i', cache: 0s}}", "http.auth.introspection.cache"},
+		"answers kept for long":       {"{issuer: 'https://x', audience: y, introspection: {url: 'https://x/i', cache: 2h}}", "http.auth.introspection.cache"},
 		"tokens alone are complete":   {"{tokens: [" + token + "]}", ""},
 		"a digest that is none":       {"{tokens: [{sha256: abc, client_id: c}]}", "http.auth.tokens[0].sha256"},
 	} {

@@ -326,13 +326,12 @@ func (x *Executor) acquire(call *tool.Call) (e registry.Entry, release func(), o
 	if e, release, ok = x.Registry.Acquire(call.PublicName()); !ok {
 		return e, nil, false
 	}
-	family := e.Family != nil && e.Spec.Name == tool.ResourceName(e.Spec.Declared) // itself, not a member
 	switch {
-	case !e.Spec.Serves(call.Op), call.Op == tool.OpResource && family:
+	case !e.Serves(call.Op):
 		release()
 		return e, nil, false
 	case call.Op != tool.OpCompletion:
-	case e.Prompt == nil && !family:
+	case e.Prompt == nil && !e.Whole():
 		release()
 		return e, nil, false
 	default:

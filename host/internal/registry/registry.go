@@ -48,6 +48,17 @@ type Offer struct {
 	AllowURLs bool
 }
 
+// Whole reports whether it is a family of resources, and not one of its members.
+func (o *Offer) Whole() bool {
+	return o.Family != nil && o.Spec.Name == tool.ResourceName(o.Spec.Declared)
+}
+
+// Serves reports whether there can be a call of this kind: a resource of a family is
+// read, the family itself is not.
+func (o *Offer) Serves(op tool.Op) bool {
+	return o.Spec.Serves(op) && (op != tool.OpResource || !o.Whole())
+}
+
 // Limits bound the calls of one adapter.
 type Limits struct {
 	// Timeout of one call, from the moment that it is sent; 0 is none.

@@ -24,7 +24,7 @@ type envelope struct {
 	jsonrpc, method, id, params json.RawMessage
 
 	// Of the params. meta is nil unless it is an object.
-	name, arguments, state, answers, meta json.RawMessage
+	name, uri, arguments, state, answers, meta json.RawMessage
 
 	// Of _meta: io.modelcontextprotocol/..., progressToken, toolwharf/...
 	version, info, capabilities, level, token, run, call json.RawMessage
@@ -83,6 +83,9 @@ func (e *envelope) readParams() {
 		switch value := e.params[from:to:to]; string(key) {
 		case "name":
 			e.put(&e.name, key, value)
+		case "uri": // no tool's
+			e.put(&e.uri, key, value)
+			e.plain = false
 		case "arguments":
 			e.put(&e.arguments, key, value)
 			e.at.arguments = from

@@ -68,7 +68,7 @@ type Config struct {
 	// callers and of callers that a token names; false, the latter only; true,
 	// everybody's (callers without a name can then share runs).
 	AllowAnonymous *bool
-	// StepUp answers an HTTP request for a tool that its caller could call with some
+	// StepUp answers an HTTP request for something that its caller could have with some
 	// scopes more; nil: it is answered like one for a tool that is not there.
 	StepUp func(w http.ResponseWriter, r *http.Request, who tool.Principal, scopes []string)
 	// HostChecked says that the Host header is judged before a request

@@ -14,7 +14,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
@@ -63,9 +62,10 @@ func (f *Face) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	o := &origin{principal: principalOf(r.Context()), gone: r.Context(), envelope: e, trace: traceOfHeader(r.Header)}
 	if e.asks(methodCallTool) {
 		name, _ := textOf(e.name)
-		if o.called = f.listed.now().find(name, o.principal); o.called == nil && f.stepsUp(w, r, o, name) {
-			return
-		}
+		o.called = f.listed.now().find(name, o.principal)
+	}
+	if f.stepsUp(w, r, o) {
+		return
 	}
 	r = r.WithContext(withOrigin(r.Context(), o)) // a copy
 	r.Header = decodedName(r.Header)
@@ -135,10 +135,14 @@ func (f *Face) serveListen(w http.ResponseWriter, r *http.Request, o *origin) {
 		return
 	}
 	defer f.listens.leave(o.principal)
-	if until, ok := r.Context().Value(endKey{}).(time.Time); ok {
-		var cancel context.CancelFunc
-		o.gone, cancel = context.WithDeadline(o.gone, until)
+	if end, ok := r.Context().Value(endKey{}).(End); ok {
+		known, cancel := context.WithCancel(o.gone)
 		defer cancel()
+		o.gone = known
+		go func() {
+			defer cancel()
+			end.await(known)
+		}()
 	}
 	w.Header().Set("X-Accel-Buffering", "no")
 	h := startHeartbeat(w, f.beat)

@@ -49,14 +49,40 @@ func WithPrincipal(ctx context.Context, p tool.Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// WithEnd returns a context whose HTTP requests are made with a token that ends; the
-// zero time: it does not. A call that it has begun runs on, a listen stream ends
-// with it.
-func WithEnd(ctx context.Context, until time.Time) context.Context {
-	if until.IsZero() {
+// End is until when it is known who a caller is.
+type End struct {
+	// At is the moment; zero: there is none.
+	At time.Time
+	// Renew asks again, then. Not ok, or nil: it is not who it was.
+	Renew func(context.Context) (_ End, ok bool)
+}
+
+// WithEnd returns a context whose HTTP requests are made by somebody who is known
+// until then. A call that it has begun runs on, a listen stream ends.
+func WithEnd(ctx context.Context, e End) context.Context {
+	if e.At.IsZero() {
 		return ctx
 	}
-	return context.WithValue(ctx, endKey{}, until)
+	return context.WithValue(ctx, endKey{}, e)
+}
+
+// await returns when it has come, or ctx has ended.
+func (e End) await(ctx context.Context) {
+	for !e.At.IsZero() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Until(e.At)):
+		}
+		if e.Renew == nil {
+			return
+		}
+		var ok bool
+		if e, ok = e.Renew(ctx); !ok {
+			return
+		}
+	}
+	<-ctx.Done()
 }
 
 func principalOf(ctx context.Context) tool.Principal {
