@@ -87,6 +87,11 @@ func Open(ctx context.Context, c Config) (*Host, error) {
 // Origin headers are judged, tokens asked for; without authentication only clients of
 // this user on this machine are served. The program must not let others in before it,
 // nor change a request's RemoteAddr.
+//
+// The handler does not know at which URL it is. Where tokens are those of an issuer
+// (http.auth.issuer), it is for the program to tell clients so (RFC 9728): with a
+// JSON object at /.well-known/oauth-protected-resource, followed by the handler's
+// path, that has the handler's URL as resource and [issuer] as authorization_servers.
 func (h *Host) Handler() http.Handler { return h.handler }
 
 // Transport is a connection within this process, for one client of the MCP SDK. Its

@@ -191,6 +191,21 @@ func TestTheHandlerLetsInWhomTheConfigurationLetsIn(t *testing.T) {
 	}
 }
 
+func TestWhereToGetATokenIsForTheProgramToSay(t *testing.T) {
+	h := open(t, "http: {public_url: 'https://tools.example.com', auth: {issuer: 'http://127.0.0.1:1', audience: x, step_up: true}}\n")
+	server := httptest.NewServer(h.Handler())
+	defer server.Close()
+	resp, err := http.Post(server.URL, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	// A URL at which nothing is would keep clients from looking where it is.
+	if got := resp.Header.Get("WWW-Authenticate"); resp.StatusCode != http.StatusUnauthorized || got != `Bearer realm="toolwharf"` {
+		t.Errorf("%s %s", resp.Status, got)
+	}
+}
+
 func TestAConfigurationThatIsAtFaultSaysAllOfItAtOnce(t *testing.T) {
 	_, err := host.Open(t.Context(), host.Config{YAML: "adapters: 7\nharbour: x\n", Dir: dir})
 	if err == nil || !strings.Contains(err.Error(), "adapters") || !strings.Contains(err.Error(), "harbour") {

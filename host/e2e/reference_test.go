@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -198,8 +199,15 @@ func TestResumesAreCheckedInTheStoreSoThatAnyHostSharingItAnswers(t *testing.T) 
 // form asks for a call as a client that can show forms, and returns the state.
 func (h *host) form(t *testing.T, params string) map[string]json.RawMessage {
 	t.Helper()
+	return h.formAs(t, nil, params)
+}
+
+// formAs is that of a client which says who it is.
+func (h *host) formAs(t *testing.T, with headers, params string) map[string]json.RawMessage {
+	t.Helper()
 	headers, body := modern(1, "tools/call", "echo_append_line", `"name":"echo_append_line","arguments":{"line":"x","n":1}`+params)
 	body = strings.Replace(body, `clientCapabilities":{}`, `clientCapabilities":{"elicitation":{"form":{}}}`, 1)
+	maps.Copy(headers, with)
 	m := h.rpc(t, headers, body)
 	var result map[string]json.RawMessage
 	if m["result"] == nil {

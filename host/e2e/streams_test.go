@@ -16,10 +16,11 @@ import (
 	"time"
 )
 
-// listens opens a listen stream, and returns what is closed when that ends.
-func (h *host) listens(t *testing.T, with headers) (ended <-chan struct{}) {
+// listens opens a listen stream, and returns what the host has granted and what is
+// closed when the stream ends.
+func (h *host) listens(t *testing.T, with headers, notifications string) (granted string, ended <-chan struct{}) {
 	t.Helper()
-	headers, body := modern(1, "subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`)
+	headers, body := modern(1, "subscriptions/listen", "", `"notifications":{`+notifications+`}`)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -35,13 +36,10 @@ func (h *host) listens(t *testing.T, with headers) (ended <-chan struct{}) {
 	}
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	events := bufio.NewReader(resp.Body)
-	for {
-		line, err := events.ReadString('\n')
+	for !strings.HasPrefix(granted, "data:") || !strings.Contains(granted, "acknowledged") {
+		granted, err = events.ReadString('\n')
 		if err != nil || resp.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %q, %v", resp.Status, line, err)
-		}
-		if strings.HasPrefix(line, "data:") && strings.Contains(line, "acknowledged") {
-			break
+			t.Fatalf("%s: %q, %v", resp.Status, granted, err)
 		}
 	}
 	end := make(chan struct{})
@@ -49,7 +47,14 @@ func (h *host) listens(t *testing.T, with headers) (ended <-chan struct{}) {
 		defer close(end)
 		_, _ = io.Copy(io.Discard, events)
 	}()
-	return end
+	return granted, end
+}
+
+// stream is a listen stream of somebody who hears of tools.
+func (h *host) stream(t *testing.T, with headers) (ended <-chan struct{}) {
+	t.Helper()
+	_, ended = h.listens(t, with, `"toolsListChanged":true`)
+	return ended
 }
 
 // ends waits for the end of a stream.
@@ -80,8 +85,8 @@ func TestAListenStreamEndsWithTheTokenOfItsCaller(t *testing.T) {
 		now := time.Now().Unix()
 		return bearer(p.signed("", map[string]any{"iss": p.issuer, "aud": "toolwharf", "sub": "ada", "client_id": "desk", "iat": now, "exp": now + seconds}))
 	}
-	long := h.listens(t, until(600))
-	ends(t, "a token of two seconds", h.listens(t, until(2)))
+	long := h.stream(t, until(600))
+	ends(t, "a token of two seconds", h.stream(t, until(2)))
 	open(t, "a token of ten minutes", long)
 }
 
@@ -108,7 +113,7 @@ func TestAListenStreamEndsWhenTheIssuerNoLongerKnowsItsToken(t *testing.T) {
 		}
 		return n
 	}
-	endless, ending := h.listens(t, bearer(p.token("opaque-endless"))), h.listens(t, bearer(p.token("opaque-desk")))
+	endless, ending := h.stream(t, bearer(p.token("opaque-endless"))), h.stream(t, bearer(p.token("opaque-desk")))
 	before := asked()
 	eventually(t, "both are asked about again, and again", func() error {
 		if now := asked(); now < before+4 {
@@ -123,7 +128,7 @@ func TestAListenStreamEndsWhenTheIssuerNoLongerKnowsItsToken(t *testing.T) {
 	ends(t, "a revoked token with an end", ending)
 
 	// Nobody is taken for known whom nobody can be asked about.
-	last := h.listens(t, bearer(p.token("opaque-endless")))
+	last := h.stream(t, bearer(p.token("opaque-endless")))
 	p.stop()
 	ends(t, "a token whose issuer is away", last)
 }
@@ -134,7 +139,7 @@ func TestAFixedTokenIsGoodUntilARestartWithoutIt(t *testing.T) {
 	dir, plugins := workspace(t, fmt.Sprintf("http: {listen: %q, auth: {tokens: [%s, %s]}}\n", freePort(t), desk.entry(), shop.entry()))
 	install(t, "echo", plugins)
 	h := serve(t, dir)
-	stream := h.listens(t, desk.header())
+	stream := h.stream(t, desk.header())
 	h.rewrite(replaces(desk.entry()+", ", ""))
 	if row := h.reloads(1); row.Code != "restart_needed" || !strings.Contains(row.Detail, "http.auth.tokens") {
 		t.Errorf("recorded as %+v", row)
