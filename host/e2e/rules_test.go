@@ -182,6 +182,35 @@ rules:
 	}
 }
 
+func TestValidateWarnsOfConditionsThatDoNotFitTheTypesOfTools(t *testing.T) {
+	t.Parallel()
+	dir := ruled(t, "adapters: {notes: {plugin: echo}}")
+	h := serve(t, dir)
+	lists(t, h.connect("", nil), "notes_append_line", true)
+	for _, c := range []struct{ when, want string }{
+		{`args.n < "10"`, blocksOf(t, "../../docs/rules.md", "text")[0]},
+		{`args.n < 10 && args.line == 5 && has(args.line)`, ""},
+	} {
+		write(t, filepath.Join(dir, "toolwharf.yaml"), `adapters: {notes: {plugin: echo}}
+rules:
+  - allow: [notes_append_line]
+    when: `+c.when+`
+plugins: {dirs: [plugins]}
+`)
+		stdout, stderr, code := run(t, dir, "validate")
+		if code != 0 || !strings.Contains(stderr, c.want) || strings.Contains(stderr, "warning") != (c.want != "") {
+			t.Errorf("%s: exit %d: %s%s", c.when, code, stdout, stderr)
+		}
+		if c.want == "" {
+			continue
+		}
+		why, stderr, code := run(t, dir, "explain", "notes_append_line", "--args", `{"line":"hello","n":1}`)
+		if code != 0 || !strings.Contains(why+stderr, "cannot be judged, which denies: no such overload") {
+			t.Errorf("exit %d: %s%s", code, why, stderr)
+		}
+	}
+}
+
 func TestARuleJudgesEachCallByItsArgumentsAndByWhatItsCallersTokenGrants(t *testing.T) {
 	t.Parallel()
 	ops, agent := newToken(t, "--client-id", "desk", "--scope", "ops"), newToken(t, "--client-id", "agent")

@@ -37,6 +37,7 @@ func Review(list []Rule, k Known) (remarks []Remark) {
 	remark := func(i int, format string, args ...any) {
 		remarks = append(remarks, Remark{i, fmt.Sprintf(format, args...)})
 	}
+	tries := maxTries
 	for i, r := range list {
 		if above := slices.IndexFunc(list[:i], func(above Rule) bool { return above.covers(r) }); above >= 0 {
 			remark(i, "never decides: the rule on line %d matches all that it matches", list[above].Line)
@@ -46,8 +47,14 @@ func Review(list []Rule, k Known) (remarks []Remark) {
 			remark(i, "never matches: %s", why)
 			continue
 		}
-		for _, arg := range k.unheard(r) {
+		unheard := k.unheard(r)
+		for _, arg := range unheard {
 			remark(i, "when looks at args.%s, which no tool has that the rule is about", arg)
+		}
+		if len(unheard) == 0 {
+			for _, text := range k.misfits(list[:i], r, &tries) {
+				remark(i, "%s", text)
+			}
 		}
 	}
 	return remarks
@@ -179,6 +186,37 @@ func (k *Known) unheard(r Rule) (args []string) {
 		}
 	}
 	return args
+}
+
+const (
+	// maxTries is how many conditions are held against tools' types in all.
+	maxTries = 500
+	// maxMisfits are told of one rule.
+	maxMisfits = 5
+)
+
+// misfits are what of a condition does not fit the tools that the rule decides about.
+func (k *Known) misfits(above []Rule, r Rule, tries *int) (texts []string) {
+	if r.When == "" || !k.Whole {
+		return nil
+	}
+	w, err := NewWhen(r.When)
+	if err != nil {
+		return nil
+	}
+	for _, s := range k.Specs {
+		decided := func(other Rule) bool { return other.When == "" && len(other.Principals) == 0 && k.about(&s, other) }
+		if !k.about(&s, r) || slices.ContainsFunc(above, decided) {
+			continue
+		}
+		if *tries--; *tries < 0 || len(texts) == maxMisfits {
+			break
+		}
+		if text := w.misfit(&s); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // takes reports whether a tool's schema has an argument, or does not say.

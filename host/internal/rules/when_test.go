@@ -13,7 +13,13 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/tool"
 )
 
-func parsed(t testing.TB, raw string) tool.JSON {
+// fatal is a test, also one of rapid.
+type fatal interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+func parsed(t fatal, raw string) tool.JSON {
 	t.Helper()
 	j, err := tool.ParseArgs([]byte(raw))
 	if err != nil {
