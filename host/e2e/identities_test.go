@@ -306,6 +306,32 @@ func TestNobodyTakesUpTheRoundOfAnother(t *testing.T) {
 	}
 }
 
+func TestNobodyGetsWhatAnotherWasAnswered(t *testing.T) {
+	t.Parallel()
+	p := provide(t, "127.0.0.1:0")
+	shop := newToken(t, "--client-id", "shop")
+	dir, plugins := workspace(t, fmt.Sprintf("http: {listen: %q, allow_anonymous: true, auth: {issuer: %q, audience: toolwharf, tokens: [%s]}}\n"+
+		"adapters: {echo: {plugin: echo, tools: {echo: {cache: 1h}}}}\n", freePort(t), p.issuer, shop.entry()))
+	install(t, "echo", plugins)
+	h := serve(t, dir)
+	lists(t, h.connectWith(shop.header(), "", nil), "echo_echo", true)
+	for _, c := range []comer{
+		{"nobody", headers{}},
+		{"ada", bearer(p.token("ada"))},
+		{"ada, with more rights", bearer(p.token("ada", "read"))},
+		{"bob", bearer(p.token("bob"))},
+		{"shop", shop.header()},
+	} {
+		s := h.connectWith(c.with, "", nil)
+		for _, cached := range []bool{false, true} {
+			r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "echo_echo", Arguments: map[string]any{"text": "x"}})
+			if err != nil || r.IsError || (r.Meta["toolwharf/cached"] == true) != cached {
+				t.Errorf("%s: %+v, %v", c.name, r, err)
+			}
+		}
+	}
+}
+
 func TestWhatAilsAHostIsForItsOperatorsWhereOthersReachIt(t *testing.T) {
 	t.Parallel()
 	p := provide(t, "127.0.0.1:0")
