@@ -11,7 +11,10 @@
 // and the client "host" may introspect them, which says nothing of the end of those of
 // "opaque-endless". POST /test/rotate takes another key, POST
 // /test/sign signs the claims in its body whatever they are, POST /test/revoke ends
-// all opaque tokens.
+// all opaque tokens. Browsers are sent back to the URL of the latest POST /test/return,
+// ID tokens have the claims of the latest POST /test/twist in place of their own, and
+// nobody but test-user is granted the scope toolwharf:operate. Clients whose name
+// begins with "public" have no secret.
 package main
 
 import (
@@ -22,9 +25,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
+	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -61,7 +68,11 @@ func serve(listen, audience string) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/", exampleop.SetupServer(issuer, s, nil, false))
+	server := exampleop.SetupServer(issuer, s, nil, false)
+	mux.Handle("/", server)
+	mux.HandleFunc("POST /oauth/token", s.twisted(server))
+	mux.HandleFunc("POST /test/return", s.sendTo)
+	mux.HandleFunc("POST /test/twist", s.twist)
 	mux.HandleFunc("POST /test/rotate", func(w http.ResponseWriter, _ *http.Request) {
 		if err := s.rotate(); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -89,6 +100,8 @@ type shelf struct {
 	keys   int
 	key    key
 	opaque map[string]grant
+	back   string         // where browsers are sent back to
+	other  map[string]any // claims of ID tokens
 }
 
 type grant struct {
@@ -182,6 +195,76 @@ func (k key) signed(claims map[string]any, typ string) (string, error) {
 	return signed.CompactSerialize()
 }
 
+func (s *shelf) sendTo(w http.ResponseWriter, r *http.Request) {
+	to, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<10))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.back = string(to)
+}
+
+func (s *shelf) twist(w http.ResponseWriter, r *http.Request) {
+	var claims map[string]any
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&claims); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.other = claims
+}
+
+// twisted puts other claims into the ID tokens that a handler gives, and signs them;
+// null takes one out.
+func (s *shelf) twisted(next http.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		other := maps.Clone(s.other)
+		s.mu.Unlock()
+		answer := httptest.NewRecorder()
+		next.ServeHTTP(answer, r)
+		body := answer.Body.Bytes()
+		if id := idToken(body); id != "" && len(other) > 0 {
+			var err error
+			if body, err = s.changed(body, id, other); err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+		}
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(body)
+	}
+}
+
+func idToken(answer []byte) string {
+	var said struct {
+		ID string `json:"id_token"`
+	}
+	_ = json.Unmarshal(answer, &said) // what is no JSON has none
+	return said.ID
+}
+
+func (s *shelf) changed(answer []byte, id string, other map[string]any) ([]byte, error) {
+	signed, err := jose.ParseSignedCompact(id, []jose.SignatureAlgorithm{jose.RS256})
+	if err != nil {
+		return nil, err
+	}
+	var claims, all map[string]any
+	if err := errors.Join(json.Unmarshal(signed.UnsafePayloadWithoutVerification(), &claims), json.Unmarshal(answer, &all)); err != nil {
+		return nil, err
+	}
+	maps.Copy(claims, other)
+	maps.DeleteFunc(claims, func(_ string, v any) bool { return v == nil })
+	if all["id_token"], err = s.now().signed(claims, ""); err != nil {
+		return nil, err
+	}
+	return json.Marshal(all)
+}
+
 // client is any client.
 type client struct {
 	op.Client
@@ -199,6 +282,53 @@ func (c client) AccessTokenType() op.AccessTokenType {
 		return op.AccessTokenTypeBearer
 	}
 	return op.AccessTokenTypeJWT
+}
+
+// page is any client at which people sign in.
+type page struct {
+	op.Client
+
+	id, back string
+}
+
+func (p page) RedirectURIs() []string     { return []string{p.back} }
+func (p page) IsScopeAllowed(string) bool { return true }
+func (p page) isPublic() bool             { return strings.HasPrefix(p.id, "public") }
+func (p page) AuthMethod() oidc.AuthMethod {
+	if p.isPublic() {
+		return oidc.AuthMethodNone
+	}
+	return oidc.AuthMethodBasic
+}
+
+func (s *shelf) GetClientByClientID(_ context.Context, id string) (op.Client, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return page{storage.WebClient(id, "secret"), id, s.back}, nil
+}
+
+func (s *shelf) AuthorizeClientIDSecret(_ context.Context, _, secret string) error {
+	if secret != "secret" {
+		return errors.New("wrong secret")
+	}
+	return nil
+}
+
+// visit is somebody who signs in, with what that grants.
+type visit struct{ op.AuthRequest }
+
+func (v visit) GetScopes() []string {
+	return slices.DeleteFunc(slices.Clone(v.AuthRequest.GetScopes()), func(scope string) bool {
+		return scope == "toolwharf:operate" && v.GetSubject() != "id1"
+	})
+}
+
+func (s *shelf) AuthRequestByCode(ctx context.Context, code string) (op.AuthRequest, error) {
+	r, err := s.Storage.AuthRequestByCode(ctx, code)
+	if err != nil {
+		return nil, err
+	}
+	return visit{r}, nil
 }
 
 func (s *shelf) ClientCredentials(_ context.Context, id, secret string) (op.Client, error) {

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"slices"
 
 	"github.com/toolwharf/toolwharf/host/internal/auth"
 	"github.com/toolwharf/toolwharf/host/internal/config"
+	"github.com/toolwharf/toolwharf/host/internal/face/approve"
 	"github.com/toolwharf/toolwharf/host/internal/face/mcp"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/telemetry"
@@ -23,6 +25,7 @@ type entrance struct {
 	// where that is not how it is done.
 	issuer *auth.Issuer
 	asked  *auth.Introspection
+	login  *auth.Login // where people sign in; nil: nowhere
 }
 
 // newEntrance is that of a configuration.
@@ -33,6 +36,7 @@ func (h *Host) newEntrance() (entrance, error) {
 	}
 	e := entrance{door: &auth.Door{Anonymous: c.AllowAnonymous != nil && *c.AllowAnonymous}}
 	var verifiers auth.Verifiers
+	var secrets []string
 	if len(c.Auth.Tokens) > 0 {
 		known, err := tokens(c.Auth.Tokens)
 		if err != nil {
@@ -51,12 +55,26 @@ func (h *Host) newEntrance() (entrance, error) {
 		if err != nil {
 			return entrance{}, err
 		}
-		h.redactor.SetHost([]string{secret})
+		secrets = append(secrets, secret)
 		e.asked = auth.NewIntrospection(auth.IntrospectionConfig{
 			Issuer: c.Auth.Issuer, Audience: c.Auth.Audience, URL: i.URL, ClientID: i.ClientID, ClientSecret: secret,
 			Opaque: e.issuer != nil, Cache: i.Cache, Log: telemetry.Slog(h.log.Named("auth")),
 		})
 		verifiers = append(verifiers, e.asked)
+	}
+	if l := c.Auth.Login; l != nil && !h.embedded { // whose page is not served
+		secret, err := h.expand("http.auth.login.client_secret", l.ClientSecret)
+		if err != nil {
+			return entrance{}, err
+		}
+		secrets = append(secrets, secret)
+		e.login = auth.NewLogin(auth.LoginConfig{
+			Issuer: c.Auth.Issuer, ClientID: l.ClientID, ClientSecret: secret, Scopes: l.Scopes,
+			Callback: approve.Callback(c.PublicURL), Pairwise: h.config.Approval.Self, Log: telemetry.Slog(h.log.Named("login")),
+		})
+	}
+	if len(secrets) > 0 {
+		h.redactor.SetHost(secrets)
 	}
 	if len(verifiers) > 0 {
 		e.door.Verifier = verifiers
@@ -126,6 +144,9 @@ func (e entrance) faults() []string {
 	}
 	if e.asked != nil && e.asked.Fault() != "" {
 		list = append(list, e.asked.Fault())
+	}
+	if e.login != nil && e.login.Fault() != "" && !slices.Contains(list, e.login.Fault()) {
+		list = append(list, e.login.Fault())
 	}
 	return list
 }

@@ -179,6 +179,9 @@ func (h *Host) Start(ctx context.Context) {
 	if issuer := h.entrance.issuer; issuer != nil {
 		go issuer.Run(ctx)
 	}
+	if login := h.entrance.login; login != nil {
+		go login.Run(ctx)
+	}
 	if h.ownProcess {
 		go rest(ctx, allocated, debug.FreeOSMemory)
 	}

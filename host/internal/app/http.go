@@ -104,6 +104,7 @@ func (h *Host) site(face *mcp.Face) httpface.Config {
 func (h *Host) approvalPage(operators *auth.Operators, log *slog.Logger) http.Handler {
 	return approve.Handler(approve.Config{
 		Host: h.config.Name, Desk: h.desk(), Operators: operators, Sealer: h.sealed, PublicURL: h.config.HTTP.PublicURL,
+		Login: h.entrance.login,
 		Tool: func(name string) (title string, spec, origin tool.Digest, there bool) {
 			o, there := h.registry.Snapshot().Find(name)
 			if !there {

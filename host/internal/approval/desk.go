@@ -5,6 +5,7 @@ package approval
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -130,10 +131,24 @@ func (k *Desk) lets(by tool.Principal, r *Record, d Decision) error {
 }
 
 // Own reports whether somebody may not decide about a call because it asked for
-// it. Who holds the operator token is never the asker of a model's call: a call of
+// it, with whatever client. Who holds the operator token is never the asker of a model's call: a call of
 // its own was typed by the same person who decides.
 func (k *Desk) Own(by tool.Principal, r *Record) bool {
-	return by.Kind != tool.Operator && by.String() == r.Principal && !k.Self
+	return by.Kind != tool.Operator && !k.Self && (by.String() == r.Principal || samePerson(by, r.Principal))
+}
+
+// samePerson reports whether an issuer says that somebody is who asked: the same
+// subject, which clients of both may have a token of. Subjects of fixed tokens are
+// nobody's word.
+func samePerson(by tool.Principal, asked string) bool {
+	if by.Kind != tool.Token || by.Issuer == "" || by.Subject == "" {
+		return false
+	}
+	var parts []string // client id, issuer, subject
+	if json.Unmarshal([]byte(asked), &parts) != nil || len(parts) != 3 {
+		return false
+	}
+	return parts[2] == by.Subject && strings.TrimSuffix(parts[1], "/") == strings.TrimSuffix(by.Issuer, "/")
 }
 
 // editedArgs are the arguments that are to run in place of the asked ones, no value

@@ -37,6 +37,11 @@ func (s *shelf) Decide(_ context.Context, _ string, d approval.Decision) (*appro
 	return &s.record, nil
 }
 
+func withClient(p tool.Principal, id string) tool.Principal {
+	p.ClientID = id
+	return p
+}
+
 func TestOnlyAnOperatorDecidesAndNoAskerItsOwnCall(t *testing.T) {
 	ann := tool.Principal{Kind: tool.Operator, Subject: "ann"}
 	agent := tool.Principal{Kind: tool.Token, ClientID: "agent", Issuer: "https://as.example", Subject: "x", Scopes: []string{tool.ScopeOperate}}
@@ -60,6 +65,8 @@ func TestOnlyAnOperatorDecidesAndNoAskerItsOwnCall(t *testing.T) {
 		"a token that grants something else": {by: tool.Principal{Kind: tool.Token, ClientID: "ops", Scopes: []string{"toolwharf", "operate"}}, asked: agent, want: approval.ErrNotOperator},
 		"the asker":                          {by: agent, asked: agent, want: approval.ErrSelf},
 		"the asker, where it may":            {by: agent, asked: agent, self: true},
+		"the asker by another client":        {by: withClient(agent, "page"), asked: agent, want: approval.ErrSelf},
+		"the same subject elsewhere":         {by: tool.Principal{Kind: tool.Token, ClientID: "page", Issuer: "https://other.example", Subject: "x", Scopes: []string{tool.ScopeOperate}}, asked: agent},
 		"a local user":                       {by: tool.Principal{Kind: tool.Stdio, Subject: "ann"}, asked: agent, want: approval.ErrNotOperator},
 		"nobody":                             {asked: agent, want: approval.ErrNotOperator},
 		"an operator about a form":           {by: ann, asked: agent, mode: approval.Form, says: "asked of the calling client's user"},

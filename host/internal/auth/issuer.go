@@ -57,6 +57,9 @@ type IssuerConfig struct {
 	// JWKS is where its keys are; empty: where its metadata says.
 	JWKS string
 	Log  *slog.Logger
+
+	// login, if not nil, is that of which its ID tokens are.
+	login *LoginConfig
 }
 
 // Issuer knows the JWTs of an authorization server (RFC 9068, RFC 8725). It
@@ -77,10 +80,10 @@ type Issuer struct {
 
 // keys are an issuer's, as they were at some time.
 type keys struct {
-	// issuer is what tokens are to name it.
-	issuer string
-	find   keyfunc.Keyfunc
-	at     time.Time
+	metadata
+
+	find keyfunc.Keyfunc
+	at   time.Time
 }
 
 var _ Verifier = (*Issuer)(nil)
@@ -196,6 +199,8 @@ func (i *Issuer) fetch() error {
 	case fault == before:
 	case fault != "" && i.fresh() != nil:
 		i.config.Log.Warn("keys of the issuer cannot be renewed; tokens are checked with those that are known", "error", fault)
+	case fault != "" && i.config.login != nil:
+		i.config.Log.Error("nobody can sign in at the issuer; it is tried again", "error", fault)
 	case fault != "":
 		i.config.Log.Error("tokens cannot be checked, and their bearers are refused; it is tried again", "error", fault)
 	default:
@@ -212,6 +217,11 @@ func (i *Issuer) fetched(ctx context.Context) (*keys, error) {
 			return nil, err
 		}
 	}
+	if i.config.login != nil {
+		if err := m.signsIn(i.config.login.Pairwise); err != nil {
+			return nil, err
+		}
+	}
 	at := time.Now()
 	body, err := get(ctx, i.client, m.jwks)
 	if err != nil {
@@ -221,7 +231,7 @@ func (i *Issuer) fetched(ctx context.Context) (*keys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.jwks, err)
 	}
-	return &keys{issuer: m.issuer, find: find, at: at}, nil
+	return &keys{metadata: m, find: find, at: at}, nil
 }
 
 // errKey is a token whose key is not known.
@@ -244,8 +254,13 @@ func (i *Issuer) ours(token string) error {
 	if _, there := h["crit"]; there {
 		return errors.New("its header has crit, of which nothing is known here")
 	}
-	if kind, there := h["typ"]; there && !isAccessToken(h.text("typ")) {
-		return fmt.Errorf("it is no access token: its typ is %.40s", kind)
+	if kind, there := h["typ"]; there {
+		switch typ := h.text("typ"); {
+		case i.config.login == nil && !isAccessToken(typ):
+			return fmt.Errorf("it is no access token: its typ is %.40s", kind)
+		case i.config.login != nil && !strings.EqualFold(typ, "JWT"):
+			return fmt.Errorf("it is no ID token: its typ is %.40s", kind)
+		}
 	}
 	if strings.TrimSuffix(p.text("iss"), "/") != strings.TrimSuffix(i.config.Issuer, "/") {
 		return errors.New("it is of another issuer")

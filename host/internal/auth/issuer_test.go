@@ -374,7 +374,7 @@ func FuzzJWT(f *testing.F) {
 	}
 	i := NewIssuer(IssuerConfig{Issuer: "https://id.example", Audience: "toolwharf", Log: slog.New(slog.DiscardHandler)})
 	i.end() // nothing is fetched
-	i.known.Store(&keys{issuer: "https://id.example", find: set, at: time.Now().Add(time.Hour)})
+	i.known.Store(&keys{metadata: metadata{issuer: "https://id.example"}, find: set, at: time.Now().Add(time.Hour)})
 	valid := key.sign(f, good("https://id.example"))
 	f.Add(valid)
 	f.Add(strings.Replace(valid, ".", "..", 1))

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,15 @@ type metadata struct {
 	// a slash at its end.
 	issuer string
 	jwks   string
+	// Where people sign in, and where codes are exchanged. They may be missing, or
+	// no good: see signsIn.
+	authorize, token string
+	// basic: clients may say who they are in a header.
+	basic bool
+	// saysIssuer: its answers by way of a browser name it (RFC 9207).
+	saysIssuer bool
+	// pairwise: it gives one person another subject for each client.
+	pairwise bool
 }
 
 // discover finds an issuer's metadata, in each place where it may lie.
@@ -84,5 +94,34 @@ func readMetadata(body []byte, issuer string) (metadata, error) {
 	if strings.HasPrefix(m.jwks, "http:") && !strings.HasPrefix(issuer, "http:") {
 		return metadata{}, errors.New("jwks_uri must be https, as the issuer is")
 	}
+	all := members(said)
+	m.authorize, m.token = all.text("authorization_endpoint"), all.text("token_endpoint")
+	methods, _ := all.texts("token_endpoint_auth_methods_supported")
+	m.basic = len(methods) == 0 || slices.Contains(methods, "client_secret_basic")
+	m.saysIssuer = string(said["authorization_response_iss_parameter_supported"]) == "true"
+	subjects, _ := all.texts("subject_types_supported")
+	m.pairwise = len(subjects) > 0 && !slices.Contains(subjects, "public")
 	return m, nil
+}
+
+// signsIn says why nobody can sign in there; nil: people can. pairwise: subjects may
+// be others for each client.
+func (m metadata) signsIn(pairwise bool) error {
+	for _, endpoint := range [][2]string{{"authorization_endpoint", m.authorize}, {"token_endpoint", m.token}} {
+		name, at := endpoint[0], endpoint[1]
+		if at == "" {
+			return fmt.Errorf("the answer has no %s, which http.auth.login needs", name)
+		}
+		if err := CheckURL(at); err != nil {
+			return fmt.Errorf("%s %w", name, err)
+		}
+		if strings.HasPrefix(at, "http:") && !strings.HasPrefix(m.issuer, "http:") {
+			return fmt.Errorf("%s must be https, as the issuer is", name)
+		}
+	}
+	if m.pairwise && !pairwise {
+		return errors.New("it names one person otherwise to each client (subject_types_supported), so nobody could tell who decides about a call of their own; " +
+			"remove http.auth.login, or let them by approval.self: true")
+	}
+	return nil
 }

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ func (c checker) auth() {
 	}
 	at := func(key string) []string { return []string{"http", "auth", key} }
 	if a.Issuer == "" {
-		for _, key := range []string{"jwks", "introspection", "audience"} {
+		for _, key := range []string{"jwks", "introspection", "audience", "login"} {
 			if c.has(at(key)...) {
 				c.refuse(at(key), "add http.auth.issuer", "is incomplete without an issuer")
 			}
@@ -35,7 +36,7 @@ func (c checker) auth() {
 	} else if a.Audience == "" {
 		c.refuse(at("issuer"), "add http.auth.audience", "is incomplete without an audience: tokens for other services would be accepted")
 	}
-	if !a.authenticates() && a.Principal == "" && !c.has(at("jwks")...) && !c.has(at("introspection")...) && !c.has(at("audience")...) {
+	if !a.authenticates() && a.Principal == "" && !c.has(at("jwks")...) && !c.has(at("introspection")...) && !c.has(at("audience")...) && a.Login == nil {
 		c.refuse([]string{"http", "auth"}, "add tokens", "authenticates nobody")
 	}
 	if i := a.Introspection; i != nil {
@@ -65,7 +66,29 @@ func (c checker) auth() {
 			c.refuse(at("principal"), "", "%v", err)
 		}
 	}
+	c.login()
 	c.tokens()
+}
+
+// login refuses one that nobody could use, or by which people could decide about
+// their own calls.
+func (c checker) login() {
+	a, public := c.cfg.HTTP.Auth, c.cfg.HTTP.PublicURL
+	if a.Login == nil {
+		return
+	}
+	at := []string{"http", "auth", "login"}
+	if public == "" {
+		c.refuse(at, "add http.public_url", "needs http.public_url: the issuer sends people back there")
+	} else if err := auth.CheckURL(public); err != nil {
+		c.refuse([]string{"http", "public_url"}, "people sign in there, by http.auth.login", "%v", err)
+	}
+	if !slices.Contains(a.Login.Scopes, "openid") {
+		c.refuse(append(at, "scopes"), "add openid", "lacks openid, without which the issuer says of nobody who it is")
+	}
+	if a.Principal != "" {
+		c.refuse(at, "remove one of them", "does not go with http.auth.principal: somebody could ask under one name and decide under another")
+	}
 }
 
 // tokens refuses one token that stands for two callers.

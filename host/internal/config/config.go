@@ -253,6 +253,14 @@ type Auth struct {
 	Tokens        []Token        `key:"tokens"`
 	Principal     string         `key:"principal"`
 	StepUp        bool           `key:"step_up"`
+	Login         *Login         `key:"login"`
+}
+
+// Login is how people sign in at the issuer to decide (OpenID Connect).
+type Login struct {
+	ClientID     string   `key:"client_id"`
+	ClientSecret string   `key:"client_secret"`
+	Scopes       []string `key:"scopes"`
 }
 
 // Introspection asks the issuer about opaque tokens (RFC 7662).

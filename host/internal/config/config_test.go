@@ -238,6 +238,15 @@ func TestHalfAnAuthenticationIsRefused(t *testing.T) {
 		"answers that are not kept":   {"{issuer: 'https://x', audience: y, introspection: {url: 'https://x/i', cache: 0s}}", "http.auth.introspection.cache"},
 		"answers kept for long":       {"{issuer: 'https://x', audience: y, introspection: {url: 'https://x/i', cache: 2h}}", "http.auth.introspection.cache"},
 		"tokens alone are complete":   {"{tokens: [" + token + "]}", ""},
+		"a login without an issuer":   {"{login: {client_id: h}}", "http.auth.login"},
+		"a login without public_url":  {"{issuer: 'https://x', audience: y, login: {client_id: h}}", "http.auth.login"},
+		"a login of a name":           {"{issuer: 'https://x', audience: y, principal: token.subject, login: {client_id: h}}, public_url: 'https://y'", "http.auth.login"},
+		"a login":                     {"{issuer: 'https://x', audience: y, login: {client_id: h, client_secret: '${S}'}}, public_url: 'https://y'", ""},
+		"a login at this machine":     {"{issuer: 'https://x', audience: y, login: {client_id: h}}, public_url: 'http://localhost:80'", ""},
+		"a login in the clear":        {"{issuer: 'https://x', audience: y, login: {client_id: h}}, public_url: 'http://y'", "http.public_url"},
+		"a login that says no name":   {"{issuer: 'https://x', audience: y, login: {client_id: h, scopes: [profile]}}, public_url: 'https://y'", "http.auth.login.scopes"},
+		"a login of joined scopes":    {"{issuer: 'https://x', audience: y, login: {client_id: h, scopes: [openid, 'a b']}}, public_url: 'https://y'", "http.auth.login.scopes[1]"},
+		"a login of nobody":           {"{issuer: 'https://x', audience: y, login: {}}, public_url: 'https://y'", "http.auth.login.client_id"},
 		"a digest that is none":       {"{tokens: [{sha256: abc, client_id: c}]}", "http.auth.tokens[0].sha256"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,8 @@
 //	POST /approve/{id}      decides
 //	POST /approve/login     signs in, with the operator token or that of a bearer of the scope
 //	POST /approve/logout    signs out
+//	GET /approve/start      sends the browser to the issuer, where people sign in
+//	GET /approve/callback   signs in who comes back from there
 //
 // What a page elsewhere could do to a browser that is signed in:
 //

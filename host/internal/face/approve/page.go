@@ -51,6 +51,8 @@ type Config struct {
 	Sealer    Sealer
 	// PublicURL is where people reach the host, empty if nobody said so.
 	PublicURL string
+	// Login is where people sign in who have no token; nil: nowhere.
+	Login *auth.Login
 	// Tool says what a tool is now: its title, and the digests that an approval of
 	// it would hold for; nil: nobody knows.
 	Tool func(name string) (title string, spec, origin tool.Digest, there bool)
@@ -73,6 +75,10 @@ func Handler(c Config) http.Handler {
 	mux.HandleFunc("POST /approve/{id}", p.decide)
 	mux.HandleFunc("POST /approve/login", p.login)
 	mux.HandleFunc("POST /approve/logout", p.logout)
+	if c.Login != nil {
+		mux.HandleFunc("GET /approve/start", p.start)
+		mux.HandleFunc("GET /approve/callback", p.callback)
+	}
 	mux.HandleFunc("/approve/", p.nothing)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -147,7 +153,7 @@ func (p *page) askWho(w http.ResponseWriter, r *http.Request, next string, statu
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="toolwharf"`)
 	}
-	p.render(w, r, status, signIn(p.frame("Sign in", nil), next, fault))
+	p.render(w, r, status, signIn(p.frame("Sign in", nil), p.issuer(next), next, fault))
 }
 
 // form reads a form that a page of ours has sent, of at most so many bytes.

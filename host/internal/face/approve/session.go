@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -55,7 +56,16 @@ func newSession(who tool.Principal, token string) *session {
 }
 
 // name is who is signed in, for people.
-func (s *session) name() string { return name(s.who.String()) }
+func (s *session) name() string {
+	all := parts(s.who.String())
+	said := make([]string, 0, len(all))
+	for _, p := range all {
+		if p.Label != "issuer" { // the header is short, and who decided is shown in full
+			said = append(said, strings.TrimSpace(p.Label+" "+p.Value))
+		}
+	}
+	return strings.Join(said, ", ")
+}
 
 // sent reports whether a form was made for this session.
 func (s *session) sent(csrf string) bool {
