@@ -40,7 +40,7 @@ func (h *Host) newExecutor(id string) (*executor.Executor, error) {
 	x := executor.New(executor.Config{
 		Registry: h.registry,
 		Journal:  h.vault.spool, Approvals: h.vault.store, Sealer: h.sealed, Asking: asking, Redactor: &h.redactor,
-		MaxResult: MaxResult, Kept: h.kept, Answers: h.answers, Reached: crashPoint(), Host: id, Key: h.vault.key, Told: h.callEnded, Tracer: h.tracer(),
+		MaxResult: MaxResult, Kept: h.kept, Answers: h.answers, Reached: crashPoint(), Host: id, Keyer: h.vault.keyer, Told: h.callEnded, Tracer: h.tracer(),
 		Log: telemetry.Slog(h.log.Named("executor")),
 	})
 	x.SetPolicy(policy.Policy)

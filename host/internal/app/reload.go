@@ -116,7 +116,7 @@ func (h *Host) reload(ctx context.Context, why string, f *config.File, faults fa
 	h.reloads.tell(nil, r.Restart)
 	row := ledger.Row{
 		Outcome: ledger.OK, Detail: why + "; changed: " + listed(r.Changed),
-		Args: ledger.KeyedDigest(h.vault.key, tool.Digest(r.Config.Sum)),
+		Args: h.vault.keyer.Digest(tool.Digest(r.Config.Sum)),
 	}
 	h.log.Info("configuration reloaded", "why", why, "changed", listed(r.Changed))
 	if len(r.Restart) > 0 {

@@ -26,8 +26,9 @@ import (
 type vault struct {
 	store *sqlite.Store
 	spool *spool.Journal
-	// digests are keyed with key; it also keys the origins of tools.
-	key []byte
+	// key is what origins of tools are keyed with, and with keyer digests.
+	key   []byte
+	keyer *ledger.Keyer
 	// signer signs the chain.
 	signer *ledger.Signer
 }
@@ -52,7 +53,7 @@ func openVault(ctx context.Context, c *config.Config, host string, log hclog.Log
 	if err != nil {
 		return nil, fmt.Errorf("key of the ledger's digests: %w", err)
 	}
-	v := &vault{key: key, signer: signer}
+	v := &vault{key: key, keyer: ledger.NewKeyer(key), signer: signer}
 	logger := telemetry.Slog(log.Named("store"))
 	v.spool, err = spool.New(filepath.Join(c.State, "spool"), spool.Options{
 		Host: host, Log: logger,
@@ -68,7 +69,7 @@ func openVault(ctx context.Context, c *config.Config, host string, log hclog.Log
 			if err != nil {
 				return tool.Digest{}
 			}
-			return ledger.KeyedDigest(key, j.Digest())
+			return v.keyer.Digest(j.Digest())
 		},
 	})
 	if err != nil {

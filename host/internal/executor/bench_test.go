@@ -15,6 +15,7 @@ import (
 	"github.com/toolwharf/toolwharf/host/internal/cache"
 	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/limit"
+	"github.com/toolwharf/toolwharf/host/internal/redact"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/rules"
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -85,8 +86,12 @@ func whole(tb testing.TB, effects tool.Effects) (*Executor, *ledgerOf, *tool.Cal
 		tb.Fatal(err)
 	}
 	l := &ledgerOf{}
+	secrets := &redact.Redactor{}
+	secrets.Set("orders", []string{"postgres://orders:hunter2-hunter2@db/orders"})
+	secrets.SetHost([]string{"tr0ub4dor-and-3"})
 	x := New(Config{
-		Registry: f.Registry, Gates: f.Gates, Limits: everyLimit(), Journal: l, MaxResult: 1 << 20, Host: "host_1", Log: slog.New(slog.DiscardHandler),
+		Redactor: secrets,
+		Keyer:    ledger.NewKeyer([]byte("key")), Registry: f.Registry, Gates: f.Gates, Limits: everyLimit(), Journal: l, MaxResult: 1 << 20, Host: "host_1", Log: slog.New(slog.DiscardHandler),
 	})
 	return x, l, callOf(tb, `{"id":7,"with":["items"]}`)
 }

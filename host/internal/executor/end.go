@@ -40,7 +40,7 @@ func (x *Executor) keyed(j tool.JSON) tool.Digest {
 	if j.IsZero() {
 		return tool.Digest{}
 	}
-	return ledger.KeyedDigest(x.Key, j.Digest())
+	return x.Keyer.Digest(j.Digest())
 }
 
 // end records how the call ended, redacted, and returns the error as the caller

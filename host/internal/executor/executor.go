@@ -112,8 +112,8 @@ type Config struct {
 	Kept *kept.Store
 	// Host names this host instance in the ledger.
 	Host string
-	// Key is what digests of arguments are keyed with.
-	Key []byte
+	// Keyer keys the digests of arguments.
+	Keyer *ledger.Keyer
 	// Reached is told of each point of a call at which a crash must lose
 	// nothing; nil: nobody. Tests end the process there.
 	Reached func(Point)

@@ -169,7 +169,7 @@ func newFixture(t testing.TB, s setting) *fixture {
 		t.Fatal(err)
 	}
 	f.Executor = New(Config{
-		Registry: r, Gates: s.gates, Journal: f.journal, MaxResult: s.max, Kept: s.kept, Host: "host_1", Log: slog.New(slog.DiscardHandler),
+		Keyer: ledger.NewKeyer([]byte("key")), Registry: r, Gates: s.gates, Journal: f.journal, MaxResult: s.max, Kept: s.kept, Host: "host_1", Log: slog.New(slog.DiscardHandler),
 	})
 	return f
 }

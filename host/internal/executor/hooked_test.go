@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
+	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/rules"
 	"github.com/toolwharf/toolwharf/host/internal/schema"
@@ -139,7 +140,7 @@ func hookedHost(t *testing.T) (*executor.Executor, *sqlite.Store, *marker, *ran)
 		t.Fatal(err)
 	}
 	return executor.New(executor.Config{
-		Registry: r, Gates: []executor.Gate{policy, approval.Gate{Asks: true}}, Hooks: []executor.Hook{hook}, Journal: store, Approvals: store,
+		Keyer: ledger.NewKeyer([]byte("key")), Registry: r, Gates: []executor.Gate{policy, approval.Gate{Asks: true}}, Hooks: []executor.Hook{hook}, Journal: store, Approvals: store,
 		Asking: executor.Asking{Deferred: true, Expires: time.Hour, Quota: approval.Quota{PerPrincipal: 2, Total: 3}},
 		Host:   store.Host(), Log: slog.New(slog.DiscardHandler),
 	}), store, hook, runner

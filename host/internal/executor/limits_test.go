@@ -81,7 +81,7 @@ func newLimited(t *testing.T, effects tool.Effects, p limit.Policy, of limit.Too
 	p.Rates, p.Counts = &limit.Rates{}, store
 	p.Adapters = map[string]limit.Adapter{"orders": {Tools: map[string]limit.Tool{"get": of}}}
 	l.Executor = executor.New(executor.Config{
-		Registry: r, Gates: []executor.Gate{judge, approval.Gate{Asks: true}}, Hooks: hooks, Limits: &p, Journal: store, Approvals: store, Sealer: sealer,
+		Keyer: ledger.NewKeyer([]byte("key")), Registry: r, Gates: []executor.Gate{judge, approval.Gate{Asks: true}}, Hooks: hooks, Limits: &p, Journal: store, Approvals: store, Sealer: sealer,
 		Asking: executor.Asking{Deferred: true, Expires: time.Hour, Quota: approval.Quota{PerPrincipal: 100}},
 		Host:   store.Host(), Log: slog.New(slog.DiscardHandler),
 	})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
+	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/rules"
 	"github.com/toolwharf/toolwharf/host/internal/schema"
@@ -75,7 +76,7 @@ func (w *wharf) open(i int) {
 				runtime.Goexit()
 			}
 		},
-		Key: make([]byte, 32), MaxResult: 1 << 20, Host: store.Host(), Log: slog.New(slog.DiscardHandler),
+		Keyer: ledger.NewKeyer(make([]byte, 32)), MaxResult: 1 << 20, Host: store.Host(), Log: slog.New(slog.DiscardHandler),
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolwharf/toolwharf/host/internal/approval"
 	"github.com/toolwharf/toolwharf/host/internal/executor"
+	"github.com/toolwharf/toolwharf/host/internal/ledger"
 	"github.com/toolwharf/toolwharf/host/internal/registry"
 	"github.com/toolwharf/toolwharf/host/internal/rules"
 	"github.com/toolwharf/toolwharf/host/internal/schema"
@@ -193,7 +194,7 @@ func judging(t *rapid.T, reg *registry.Registry, list []rules.Rule) *executor.Ex
 		t.Fatal(err)
 	}
 	x := executor.New(executor.Config{
-		Registry: reg, Journal: nothing{}, MaxResult: 1 << 20, Host: "host_1", Key: make([]byte, 32), Log: slog.New(slog.DiscardHandler),
+		Registry: reg, Journal: nothing{}, MaxResult: 1 << 20, Host: "host_1", Keyer: ledger.NewKeyer(make([]byte, 32)), Log: slog.New(slog.DiscardHandler),
 	})
 	policy := *x.Policy()
 	policy.Gates, policy.Visible, policy.Hides = []executor.Gate{p, approval.Gate{}}, p.Visible, p.Hides

@@ -61,7 +61,7 @@ func LoadOrCreateSigner(path string) (*Signer, error) {
 	return s, nil
 }
 
-// LoadOrCreateKey returns the 32 bytes in the file at path that KeyedDigest
+// LoadOrCreateKey returns the 32 bytes in the file at path that [NewKeyer]
 // takes, new ones if there is no file. Otherwise it is as LoadOrCreateSigner.
 func LoadOrCreateKey(path string) ([]byte, error) {
 	var key []byte

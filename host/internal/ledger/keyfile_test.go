@@ -216,11 +216,12 @@ func TestFilesThatAreNoKeys(t *testing.T) {
 
 func TestAKeyedDigestNeedsTheKey(t *testing.T) {
 	d := tool.DigestOf([]byte("{}"))
-	a, b := ledger.KeyedDigest([]byte("a"), d), ledger.KeyedDigest([]byte("b"), d)
-	if a == b || a == d || a != ledger.KeyedDigest([]byte("a"), d) {
+	key := ledger.NewKeyer([]byte("a"))
+	a, b := key.Digest(d), ledger.NewKeyer([]byte("b")).Digest(d)
+	if a == b || a == d || a != key.Digest(d) || a != ledger.NewKeyer([]byte("a")).Digest(d) {
 		t.Error("it does not depend on the key, or on nothing else")
 	}
-	if !ledger.KeyedDigest([]byte("a"), tool.Digest{}).IsZero() {
+	if !key.Digest(tool.Digest{}).IsZero() {
 		t.Error("nothing has a digest")
 	}
 }

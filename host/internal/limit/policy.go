@@ -88,7 +88,7 @@ func (p *Policy) Judge(ctx context.Context, c *tool.Case) (tool.Verdict, error) 
 			return tool.Refused(err.Text, err), nil
 		}
 	}
-	var charges [3]Charge
+	var charges [mostCharges]Charge
 	due := p.charges(c, charges[:0])
 	if len(due) == 0 || p.Counts == nil {
 		return tool.Passed(within(len(wants))), nil
@@ -167,13 +167,16 @@ func (p *Policy) Charges(c *tool.Case) []Charge {
 	if c.Sent || !p.counts(c) {
 		return nil
 	}
-	return p.charges(c, nil)
+	return p.charges(c, make([]Charge, 0, mostCharges))
 }
 
 func (p *Policy) counts(c *tool.Case) bool {
 	_, t := p.of(c)
 	return p.MaxCalls > 0 || p.Budget > 0 || t.MaxCalls > 0 || t.OncePerRun
 }
+
+// mostCharges is how many charges one call can have.
+const mostCharges = 3
 
 func (p *Policy) charges(c *tool.Case, due []Charge) []Charge {
 	if c.Sent {

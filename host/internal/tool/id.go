@@ -30,13 +30,15 @@ func NewID(prefix string) string { return prefix + rand.Text() }
 // choice, so that two principals that choose the same key never share what it
 // names.
 func ScopedID(prefix string, p Principal, key string) string {
-	h := sha256.New()
-	for _, part := range []string{"toolwharf/scoped-id/v1", prefix, p.String(), key} {
-		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
-		_, _ = h.Write([]byte(part))
+	text := make([]byte, 0, 512) // every call comes by here: what fits stays on the stack
+	for _, part := range [...]string{"toolwharf/scoped-id/v1", prefix, p.String(), key} {
+		text = binary.BigEndian.AppendUint64(text, uint64(len(part)))
+		text = append(text, part...)
 	}
-	sum := h.Sum(nil)
-	return prefix + base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum)[:idLength]
+	sum := sha256.Sum256(text)
+	var id [56]byte // base32 of it, padded
+	base32.StdEncoding.Encode(id[:], sum[:])
+	return prefix + string(id[:idLength])
 }
 
 // IsID reports whether s has the form of an id with this prefix.
