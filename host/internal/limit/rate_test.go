@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/toolwharf/toolwharf/host/internal/tool"
@@ -320,7 +321,7 @@ func TestWhatACallIsCharged(t *testing.T) {
 			tc.policy.Adapters = map[string]Adapter{"orders": {Tools: map[string]Tool{"get": tc.tool}}}
 			c := caseOf("ann")
 			c.Sent = tc.sent
-			if diff := cmp.Diff(tc.want, tc.policy.Charges(c)); diff != "" {
+			if diff := cmp.Diff(tc.want, tc.policy.Charges(c), cmpopts.EquateEmpty()); diff != "" {
 				t.Error("-want +got\n" + diff)
 			}
 		})
