@@ -205,7 +205,7 @@ func TestAFlightGoesOnWhileAnybodyWaitsAndEndsWithTheLast(t *testing.T) {
 						t.Fatalf("the one who came as number %d leads: %v", i, lead)
 					}
 					if f = boarded; !lead {
-						go func() { _, _, _ = f.Wait(ctx) }()
+						go func() { _, _, _ = boarded.Wait(ctx) }()
 					}
 				}
 				for n, i := range leaves {

@@ -9,12 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/toolwharf/toolwharf/host/internal/adapter/account"
 	"github.com/toolwharf/toolwharf/host/internal/adapter/process/profile"
@@ -22,19 +20,6 @@ import (
 )
 
 func init() {
-	roles["hoards"] = func() { // so many MiB, of a kind
-		size := environ("MIB") << 20
-		flags := unix.MAP_PRIVATE | unix.MAP_ANON
-		if os.Getenv("KIND") == "shared" {
-			flags = unix.MAP_SHARED | unix.MAP_ANON
-		}
-		// The limit comes a moment after the start.
-		for now := (unix.Rlimit{}); environ("LIMIT") != 0 && now.Cur != uint64(environ("LIMIT")); time.Sleep(time.Millisecond) {
-			_ = unix.Getrlimit(unix.RLIMIT_DATA, &now)
-		}
-		_, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, flags)
-		fmt.Println(err)
-	}
 	roles["who am I"] = func() {
 		path, err := os.Executable()
 		fmt.Println(os.Args[0], path, err)
@@ -43,9 +28,12 @@ func init() {
 
 // What a limit of processes can hold, and what it cannot: that is what is said of it.
 func TestOfMemoryEachProcessHasSoMuchThatItDoesNotShare(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+	// A program of its own: the race detector takes more memory than there is to be.
+	hoard := filepath.Join(t.TempDir(), "hoard")
+	build := exec.Command("go", "build", "-o", hoard, "./testdata/hoard")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	if said, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
 	}
 	for name, tc := range map[string]struct {
 		memory   int64
@@ -59,8 +47,8 @@ func TestOfMemoryEachProcessHasSoMuchThatItDoesNotShare(t *testing.T) {
 		"without a limit":       {0, "private", 300, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := start(t, Spec{Path: self, Memory: tc.memory, Env: []string{
-				mode + "=hoards", "GOMAXPROCS=1", "KIND=" + tc.kind, fmt.Sprintf("MIB=%d", tc.megs), fmt.Sprintf("LIMIT=%d", tc.memory),
+			r := start(t, Spec{Path: hoard, Memory: tc.memory, Env: []string{
+				"GOMAXPROCS=1", "KIND=" + tc.kind, fmt.Sprintf("MIB=%d", tc.megs), fmt.Sprintf("LIMIT=%d", tc.memory),
 			}})
 			said := r.line(t)
 			if failed := said == "cannot allocate memory"; failed != tc.wantFail || !failed && said != "<nil>" {
