@@ -218,7 +218,7 @@ func TestAnAgentApprovesItsOwnCallByNoRoute(t *testing.T) {
 				}
 			}
 
-			// On the page, which knows the operator token only.
+			// On the page, where an operator is let in and may not decide this.
 			page := h.decider(with)
 			page.t = t
 			resp, said := page.do(http.MethodGet, "/approve/"+mine.approval, "")
@@ -228,9 +228,22 @@ func TestAnAgentApprovesItsOwnCallByNoRoute(t *testing.T) {
 			page.header = headers{"Content-Type": "application/x-www-form-urlencoded", "Origin": h.base, "Sec-Fetch-Site": "same-origin"}
 			maps.Copy(page.header, with)
 			form := url.Values{"token": {c.token}, "next": {mine.approval}, "decision": {"approve"}}
-			for _, to := range []string{"login", mine.approval} {
-				if resp, said = page.do(http.MethodPost, "/approve/"+to, form.Encode()); resp.StatusCode < 400 || len(resp.Cookies()) > 0 {
-					t.Errorf("the page, %s: %s %s", to, resp.Status, said)
+			if resp, said = page.do(http.MethodPost, "/approve/"+mine.approval, form.Encode()); resp.StatusCode < 400 {
+				t.Errorf("the page, unasked: %s %s", resp.Status, said)
+			}
+			resp, said = page.do(http.MethodPost, "/approve/login", form.Encode())
+			if in := len(resp.Cookies()) > 0; in != strings.HasSuffix(c.name, "operates") {
+				t.Errorf("the page lets in: %v: %s %s", in, resp.Status, said)
+			}
+			for _, cookie := range resp.Cookies() {
+				page.header["Cookie"] = cookie.Name + "=" + cookie.Value
+				_, said = page.do(http.MethodGet, "/approve/"+mine.approval, "")
+				_, rest, _ := strings.Cut(string(said), `name="csrf" value="`)
+				csrf, _, there := strings.Cut(rest, `"`)
+				form.Set("csrf", csrf)
+				if resp, said = page.do(http.MethodPost, "/approve/"+mine.approval, form.Encode()); !there || resp.StatusCode != http.StatusForbidden ||
+					!strings.Contains(string(said), "whoever asked") {
+					t.Errorf("the page, signed in: %s %s", resp.Status, said)
 				}
 			}
 
@@ -359,7 +372,10 @@ func TestWhatAilsAHostIsForItsOperatorsWhereOthersReachIt(t *testing.T) {
 		if strings.Contains(string(said), "secret-project") != c.sees || !c.sees && strings.Contains(string(said), "faults") {
 			t.Errorf("%s: /readyz: %s %s", c.name, resp.Status, said)
 		}
-		for _, path := range []string{"/healthz", "/metrics", "/v1/openapi.json", "/nothing"} {
+		if resp, said = d.do(http.MethodGet, "/metrics", ""); (resp.StatusCode == http.StatusOK) != c.sees || !c.sees && strings.Contains(string(said), "# HELP") {
+			t.Errorf("%s: /metrics: %s %.200s", c.name, resp.Status, said)
+		}
+		for _, path := range []string{"/healthz", "/v1/openapi.json", "/nothing"} {
 			resp, said = d.do(http.MethodGet, path, "")
 			if strings.Contains(string(said), "secret-project") || strings.Contains(string(said), "faults") {
 				t.Errorf("%s: %s: %s %s", c.name, path, resp.Status, said)
