@@ -42,43 +42,43 @@ func (o *Operators) Fingerprint() string { return hex.EncodeToString(o.token[:8]
 
 // Identify says which operator sends a request; the refusal, if not nil, why
 // nobody does who is one. It says the same whatever is asked for.
-func (o *Operators) Identify(r *http.Request) (tool.Principal, *Refusal) {
+func (o *Operators) Identify(r *http.Request) (Caller, *Refusal) {
 	if r.URL.Query().Has("access_token") {
-		return tool.Principal{}, inURL()
+		return Caller{}, inURL()
 	}
 	token, sent, ok := bearer(r.Header)
 	switch {
 	case !sent:
-		return tool.Principal{}, &Refusal{
+		return Caller{}, &Refusal{
 			Status: http.StatusUnauthorized, Code: codeUnauthorized, Challenge: challenge,
 			Text: "an operator's token is needed; send it as Authorization: Bearer <token>",
 		}
 	case !ok:
-		return tool.Principal{}, malformed()
+		return Caller{}, malformed()
 	case o.holds(token):
-		return o.Holder, nil
+		return Caller{Principal: o.Holder}, nil
 	case o.Door == nil || o.Door.Verifier == nil:
-		return tool.Principal{}, unknown()
+		return Caller{}, unknown()
 	}
 	who, refused := o.Door.Identify(r)
 	if refused != nil {
-		return tool.Principal{}, refused
+		return Caller{}, refused
 	}
 	if o.Door.Names != nil && o.Door.Names.chosen {
-		return tool.Principal{}, &Refusal{
+		return Caller{}, &Refusal{
 			Status: http.StatusForbidden, Code: "not-operator",
 			Text: "where http.auth.principal names callers by their headers or address, one could ask under one name and decide under another; " +
 				"the operator token is needed",
 		}
 	}
 	if !who.Operates() {
-		return tool.Principal{}, &Refusal{
+		return Caller{}, &Refusal{
 			Status: http.StatusForbidden, Code: "not-operator",
 			Text:      "only operators may do this: a token with the scope " + tool.ScopeOperate + " is needed",
 			Challenge: challenge + `, error="insufficient_scope", scope="` + tool.ScopeOperate + `"`,
 		}
 	}
-	return who.Principal, nil
+	return who, nil
 }
 
 // Has reports whether an operator sends a request.

@@ -110,7 +110,7 @@ func (p *page) callback(w http.ResponseWriter, r *http.Request) {
 				tool.ScopeOperate+". Nothing was decided."))
 		return
 	}
-	if err := p.begin(w, r, s); err != nil {
+	if err := p.begin(w, r, s, time.Time{}); err != nil {
 		p.failed(w, r, err)
 		return
 	}

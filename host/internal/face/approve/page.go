@@ -200,7 +200,7 @@ func (p *page) login(w http.ResponseWriter, r *http.Request) {
 		p.askWho(w, r, next, http.StatusUnauthorized, "This is no token of an operator of this host.")
 		return
 	}
-	if err := p.begin(w, r, newSession(who, p.Operators.Fingerprint())); err != nil {
+	if err := p.begin(w, r, newSession(who.Principal, p.Operators.Fingerprint()), who.Until); err != nil {
 		p.failed(w, r, err)
 		return
 	}

@@ -88,17 +88,23 @@ func (p *page) cookie(r *http.Request, value string, age time.Duration) *http.Co
 	}
 }
 
-// begin signs somebody in.
-func (p *page) begin(w http.ResponseWriter, r *http.Request, s *session) error {
+// begin signs somebody in, at most until what proves who it is ends; the zero time:
+// that has no end.
+func (p *page) begin(w http.ResponseWriter, r *http.Request, s *session, until time.Time) error {
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("session: %w", err)
 	}
-	sealed := p.Sealer.Seal(purpose, raw, time.Now().Add(sessionTime))
+	now := time.Now()
+	age := sessionTime
+	if !until.IsZero() {
+		age = min(age, until.Sub(now))
+	}
+	sealed := p.Sealer.Seal(purpose, raw, now.Add(age))
 	if len(sealed) > maxCookie {
 		return errors.New("session: what the token says of its bearer is too large for a cookie")
 	}
-	http.SetCookie(w, p.cookie(r, sealed, sessionTime))
+	http.SetCookie(w, p.cookie(r, sealed, age))
 	return nil
 }
 

@@ -32,7 +32,7 @@ const (
 type Approvals struct {
 	Desk *approval.Desk
 	// Operator says which operator sends a request, or why nobody does who is one.
-	Operator func(*http.Request) (tool.Principal, *auth.Refusal)
+	Operator func(*http.Request) (auth.Caller, *auth.Refusal)
 	// Log hears of refusals and of what failed.
 	Log *slog.Logger
 }
@@ -68,7 +68,7 @@ func (a *Approvals) operators(f func(*http.Request, tool.Principal) (any, *failu
 		if w, ok := w.(*answering); ok {
 			w.exchange.Principal = who.String()
 		}
-		v, failed := f(r, who)
+		v, failed := f(r, who.Principal)
 		if failed != nil {
 			if failed.err != nil {
 				a.Log.Error("approvals", "path", shown(r.URL.Path), "error", failed.err)
