@@ -84,7 +84,7 @@ func TestDevServesWhatIsWrittenAndAsksOnItsTerminal(t *testing.T) {
 		eventually(t, "the call says "+want, func() error {
 			r, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "weather_greet", Arguments: map[string]any{"name": "Ada"}})
 			if err != nil {
-				return err
+				return fmt.Errorf("%w; dev shows\n%s", err, out.String())
 			}
 			if text, ok := r.Content[0].(*mcp.TextContent); !ok || !strings.Contains(text.Text, want) {
 				return fmt.Errorf("it says %+v", r.Content[0])
