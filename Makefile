@@ -122,10 +122,11 @@ tidy-check: ## Check that the go.mod and go.sum of each module have what it need
 ## How fast, and how long
 
 .PHONY: bench
-bench: build examples ## Compare the host with a bare MCP server (BENCHFLAGS='-rounds 9'), then time the executor
+bench: build examples ## Compare the host with a bare MCP server (BENCHFLAGS='-rounds 9'), then time and profile the executor
 	CGO_ENABLED=0 go -C bench build -o $(BIN)/bench ./cmd/bench
 	$(BIN)/bench -host $(BIN)/toolwharf -plugin-dir $(BIN)/examples $(BENCHFLAGS)
-	go -C host test -run '^$$' -bench . -benchmem ./internal/executor/...
+	go -C host test -run '^$$' -bench . -benchmem -o $(BIN)/executor.test -cpuprofile $(BIN)/executor.cpu ./internal/executor
+	go -C host tool pprof -top -nodecount 25 $(BIN)/executor.test $(BIN)/executor.cpu
 
 .PHONY: soak
 soak: ## Kill, swap and flood adapters for minutes, then fuzz every target (FUZZTIME=1m each)
@@ -134,7 +135,7 @@ soak: ## Kill, swap and flood adapters for minutes, then fuzz every target (FUZZ
 
 .PHONY: clean
 clean: ## Remove what was built, but for the tools
-	rm -rf $(BIN)/toolwharf $(BIN)/plugins $(BIN)/examples $(BIN)/demo $(BIN)/bench
+	rm -rf $(BIN)/toolwharf $(BIN)/plugins $(BIN)/examples $(BIN)/demo $(BIN)/bench $(BIN)/executor.test $(BIN)/executor.cpu
 
 ## Pinned tools, built when first needed
 
