@@ -258,3 +258,31 @@ func TestWhatIsSaidOfTypesIsWhatHappens(t *testing.T) {
 		t.Errorf("%d were remarked upon, %d were not", said, unsaid)
 	}
 }
+
+// A schema is the plugin's word, and a condition is held against it before anybody has
+// accepted the plugin.
+func FuzzRemarks(f *testing.F) {
+	for _, input := range []string{
+		`{}`, `null`, `[]`, `7`, ``, `{"type":"object"}`, `{"type":["object","null"],"properties":null}`,
+		`{"type":"object","properties":{"s":{"type":"string","enum":["a",1]},"n":{"type":"integer","minimum":1e400}},"required":["s"]}`,
+		`{"type":"object","properties":{"s":{"$ref":"#/$defs/x"}},"$defs":{"x":{"$ref":"#/$defs/x"}}}`,
+		`{"type":"object","properties":{"l":{"type":"array","items":{"type":"object","properties":{"s":{"anyOf":[{"type":"string"},true]}}},"minItems":1000000000}}}`,
+	} {
+		f.Add("args.s < 5 && args.n > 1", input)
+		f.Add("has(args.l) && args.l.exists(x, x.s > 2)", input)
+	}
+	f.Fuzz(func(t *testing.T, condition, input string) {
+		if len(condition) > 200 || len(input) > 64<<10 { // the bounds of both are others' (FuzzWhen, package schema)
+			return
+		}
+		said := remarks(condition, input)
+		if len(said) > 5 {
+			t.Errorf("%d remarks", len(said))
+		}
+		for _, text := range said {
+			if len(text) > 4<<10 || strings.ContainsAny(text, "\n\x00") {
+				t.Errorf("%q", text)
+			}
+		}
+	})
+}
