@@ -19,7 +19,7 @@ const formTime = 10 * time.Minute
 // call gets the ids by which it comes back, so that the approval is of this
 // call and of no other.
 func (x *Executor) ask(ctx context.Context, c *tool.Case, row *tally) (tool.Outcome, *tool.Error) {
-	form := x.Asking.Form && canAnswer(c.Client, "elicitation/create", "form")
+	form := x.Asking.Form && canAnswer(c.Client, "elicitation/create", modeForm)
 	if !form && !x.Asking.Deferred || x.Approvals == nil {
 		return nil, tool.Errorf(tool.ApprovalDenied, "approval_required",
 			"%s was not run: it needs approval (its effects are %s), and nobody can be asked",
@@ -53,7 +53,7 @@ func (x *Executor) ask(ctx context.Context, c *tool.Case, row *tally) (tool.Outc
 		return x.form(c, asked)
 	}
 	p = x.pending(asked, p.Run, p.Call)
-	if p.URL != "" && c.Op == tool.OpTool && canAnswer(c.Client, "elicitation/create", "url") {
+	if p.URL != "" && c.Op == tool.OpTool && canAnswer(c.Client, "elicitation/create", modeURL) {
 		return x.link(c, p, 1)
 	}
 	return p, nil
@@ -74,7 +74,7 @@ func (x *Executor) askAgain(c *tool.Case, p *prior) (tool.Outcome, *tool.Error) 
 		return x.pending(p.record, c.Run, c.Key), nil
 	}
 	waits := x.pending(p.record, p.link.RunKey, p.link.CallKey)
-	if p.link.again && waits.URL != "" && canAnswer(c.Client, "elicitation/create", "url") {
+	if p.link.again && waits.URL != "" && canAnswer(c.Client, "elicitation/create", modeURL) {
 		return x.link(c, waits, p.link.Count+1)
 	}
 	return waits, nil

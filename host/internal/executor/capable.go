@@ -43,7 +43,7 @@ func covers(c tool.Client, needs json.RawMessage) bool {
 				return false // within a session only, and there are none
 			}
 		}
-		if name == "elicitation" && wantsForm(within) && canAnswer(c, "elicitation/create", "form") {
+		if name == "elicitation" && wantsForm(within) && canAnswer(c, "elicitation/create", modeForm) {
 			continue // {} declares forms
 		}
 		if !holds(declared[name], within) {
@@ -59,7 +59,7 @@ func wantsForm(within json.RawMessage) bool {
 	if json.Unmarshal(within, &modes) != nil {
 		return false
 	}
-	delete(modes, "form")
+	delete(modes, modeForm)
 	return len(modes) == 0
 }
 

@@ -29,8 +29,8 @@ func (x *Executor) form(c *tool.Case, r *approval.Record) (tool.Outcome, *tool.E
 	if err != nil {
 		return nil, tool.Failed("state", err)
 	}
-	params, err := json.Marshal(map[string]any{
-		"mode":    "form",
+	return elicit(closed, map[string]any{
+		"mode":    modeForm,
 		"message": fmt.Sprintf("Approve %s? Its effects are %s. Arguments: %s", c.Spec.Name, c.Spec.Effects.Effective(), visible(c.Args.Bytes())),
 		"requestedSchema": map[string]any{
 			"type": "object",
@@ -40,11 +40,16 @@ func (x *Executor) form(c *tool.Case, r *approval.Record) (tool.Outcome, *tool.E
 			"required": []string{approveKey},
 		},
 	})
+}
+
+// elicit asks the client's user for the decision about a call.
+func elicit(state []byte, how map[string]any) (tool.Outcome, *tool.Error) {
+	params, err := json.Marshal(how)
 	if err != nil {
 		return nil, tool.Failed("state", err)
 	}
 	return &tool.Question{
-		State:    closed,
+		State:    state,
 		Requests: map[string]tool.InputRequest{approveKey: {Method: "elicitation/create", Params: params}},
 	}, nil
 }

@@ -28,18 +28,11 @@ func (x *Executor) link(c *tool.Case, p *tool.Pending, round int) (tool.Outcome,
 	if err != nil {
 		return nil, tool.Failed("state", err)
 	}
-	params, err := json.Marshal(map[string]any{
-		"mode": "url", "url": p.URL,
+	return elicit(closed, map[string]any{
+		"mode": modeURL, "url": p.URL,
 		"message": fmt.Sprintf("%s needs approval (its effects are %s). Open the page to see it, and to decide if you may.",
 			c.Spec.Name, c.Spec.Effects.Effective()),
 	})
-	if err != nil {
-		return nil, tool.Failed("state", err)
-	}
-	return &tool.Question{
-		State:    closed,
-		Requests: map[string]tool.InputRequest{approveKey: {Method: "elicitation/create", Params: params}},
-	}, nil
 }
 
 // linked is a call that has come back from a link.

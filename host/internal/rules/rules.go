@@ -181,10 +181,7 @@ func (p *Rules) hides(who *tool.Principal, s *tool.Spec) (by *rule, hidden bool)
 		if _, ok := m.about(r); !ok {
 			continue
 		}
-		could := always
-		if r.when != nil {
-			could = r.when.could(who, s)
-		}
+		could := r.could(who, s)
 		switch {
 		case could == never, could == some && r.Verb == Deny:
 		case could == fails:
@@ -203,6 +200,14 @@ func (p *Rules) hides(who *tool.Principal, s *tool.Spec) (by *rule, hidden bool)
 	return nil, p.byDefault(s).verb == Deny
 }
 
+// could says of which calls of a tool by a principal the rule's condition could hold.
+func (r *rule) could(who *tool.Principal, s *tool.Spec) could {
+	if r.when == nil {
+		return always
+	}
+	return r.when.could(who, s)
+}
+
 // Lacks are the scopes with which a principal could know of a tool that is hidden
 // from it; none: it is not hidden, or scopes would not help.
 func (p *Rules) Lacks(who tool.Principal, s *tool.Spec) []string {
@@ -215,10 +220,7 @@ func (p *Rules) Lacks(who tool.Principal, s *tool.Spec) []string {
 		if _, ok := m.about(r); !ok {
 			continue
 		}
-		could := always
-		if r.when != nil {
-			could = r.when.could(&who, s)
-		}
+		could := r.could(&who, s)
 		switch {
 		case could == never:
 		case could == fails:
