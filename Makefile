@@ -121,10 +121,23 @@ tidy-check: ## Check that the go.mod and go.sum of each module have what it need
 
 ## How fast, and how long
 
+# Nothing that they bring is run while they are installed. Their Node.js is among them;
+# what they say of the one that runs npm does not matter.
+.PHONY: peers
+peers: ## Install what `make bench` compares with, bin/peers (needs npm; some 500 MB)
+	@if ! command -v npm >/dev/null; then \
+		echo "LEFT OUT: npm is not installed, so make bench goes without MCP Toolbox and dbhub" >&2; \
+	elif ! cmp -s bench/peers/package-lock.json $(BIN)/peers/installed.json; then \
+		mkdir -p $(BIN)/peers && cp bench/peers/package.json bench/peers/package-lock.json $(BIN)/peers && \
+		npm ci --prefix $(BIN)/peers --ignore-scripts --no-audit --no-fund --loglevel error && \
+		cp bench/peers/package-lock.json $(BIN)/peers/installed.json; \
+	fi
+
 .PHONY: bench
-bench: build examples ## Compare the host with a bare MCP server (BENCHFLAGS='-rounds 9'), then time and profile the executor
+bench: build examples peers ## Compare the host with a bare MCP server and with other servers of databases (BENCHFLAGS='-rounds 9'), then time and profile the executor
 	CGO_ENABLED=0 go -C bench build -o $(BIN)/bench ./cmd/bench
-	$(BIN)/bench -host $(BIN)/toolwharf -plugin-dir $(BIN)/examples $(BENCHFLAGS)
+	test -e $(BIN)/shop.db || go -C examples run ./shop/generate -out $(BIN)/shop.db
+	$(BIN)/bench -host $(BIN)/toolwharf -plugin-dir $(BIN)/examples -peers $(BIN)/peers -sql $(BIN)/plugins/sql -shop $(BIN)/shop.db $(BENCHFLAGS)
 	go -C host test -run '^$$' -bench . -benchmem -o $(BIN)/executor.test -cpuprofile $(BIN)/executor.cpu ./internal/executor
 	go -C host tool pprof -top -nodecount 25 $(BIN)/executor.test $(BIN)/executor.cpu
 
@@ -135,7 +148,7 @@ soak: ## Kill, swap and flood adapters for minutes, then fuzz every target (FUZZ
 
 .PHONY: clean
 clean: ## Remove what was built, but for the tools
-	rm -rf $(BIN)/toolwharf $(BIN)/plugins $(BIN)/examples $(BIN)/demo $(BIN)/bench $(BIN)/executor.test $(BIN)/executor.cpu
+	rm -rf $(BIN)/toolwharf $(BIN)/plugins $(BIN)/examples $(BIN)/demo $(BIN)/bench $(BIN)/peers $(BIN)/shop.db $(BIN)/executor.test $(BIN)/executor.cpu
 
 ## Pinned tools, built when first needed
 

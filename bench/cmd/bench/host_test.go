@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/toolwharf/toolwharf/bench/internal/proc"
+	"github.com/toolwharf/toolwharf/bench/internal/server"
 )
 
 // behaviour in its environment tells the stand-in for a host what to be like.
@@ -38,6 +39,10 @@ func serveAsHost(args []string) {
 			adapters := bytes.Count(config, []byte("plugin: echo"))
 			tools := strings.TrimSuffix(strings.Repeat(`{"name":"x_count"},`, adapters), ",")
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":{"tools":[%s]}}`, tools)
+			return
+		}
+		if r.Header.Get("Mcp-Name") == server.SQLTool {
+			answerRows(w, r)
 			return
 		}
 		var req struct {

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command bench compares a Toolwharf host and one isolated plugin with a bare MCP
-// server on the stock Go SDK that does the same in process.
+// server on the stock Go SDK that does the same in process, and with -peers the sql
+// plugin with other MCP servers for databases.
 //
 //	bench -host bin/toolwharf -plugin-dir bin/examples
+//	bench -peers bin/peers -shop bin/shop.db -only-peers
 //	bench -self                  the stock server with itself: how much the machine's noise is
 //	bench -rounds 1 -slice 300ms a quick look
 //
@@ -63,7 +65,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "bench:", err)
 		return exitUsage
 	}
-	if err := o.bench(ctx, stdout); err != nil {
+	if err := o.bench(ctx, stdout, stderr); err != nil {
 		fmt.Fprintln(stderr, "bench:", err)
 		if failed := (*load.CallError)(nil); errors.As(err, &failed) {
 			return exitFailed
@@ -75,7 +77,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 type options struct {
 	host, pluginDir, json string
-	self                  bool
+	self, onlyPeers       bool
+	peers, sql, shop      string
 	sandboxes             []string
 	duel                  duel.Options
 }
@@ -90,6 +93,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.host, "host", "bin/toolwharf", "the host's `binary`")
 	flags.StringVar(&o.pluginDir, "plugin-dir", "bin/examples", "`directory` with the echo plugin")
+	flags.StringVar(&o.peers, "peers", "", "`directory` with the peers, installed by npm ci from bench/peers; compare with them, too")
+	flags.BoolVar(&o.onlyPeers, "only-peers", false, "compare with the peers only")
+	flags.StringVar(&o.sql, "sql", "bin/plugins/"+executable("sql"), "the `binary` of the sql plugin, for -peers")
+	flags.StringVar(&o.shop, "shop", "bin/shop.db", "the `file` of the database of examples/shop, for -peers")
 	flags.BoolVar(&o.self, "self", false, "compare the stock server with itself instead; needs no binaries")
 	flags.IntVar(&o.duel.Rounds, "rounds", 5, "slices of each server at each number of clients")
 	flags.DurationVar(&o.duel.Slice, "slice", 2*time.Second, "length of a slice")
@@ -102,6 +109,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	switch {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case o.onlyPeers && (o.peers == "" || o.self):
+		return o, errors.New("-only-peers goes with -peers, and not with -self")
 	case o.duel.Rounds < 1 || o.duel.Rounds > 100:
 		return o, errors.New("-rounds is from 1 to 100")
 	case o.duel.Slice < 10*time.Millisecond || o.duel.Slice > time.Minute:
@@ -132,9 +141,20 @@ func (o *options) setSandboxes(list string) error {
 	return nil
 }
 
-func (o *options) bench(ctx context.Context, stdout io.Writer) error {
+func (o *options) bench(ctx context.Context, stdout, stderr io.Writer) error {
+	matches, err := o.matches(stderr)
+	if err != nil {
+		return err
+	}
+	var pairs []duel.Pair
+	if !o.onlyPeers {
+		pairs = o.pairs()
+	}
+	for _, m := range matches {
+		pairs = append(pairs, m.pairs()...)
+	}
 	var results []*duel.Result
-	for _, p := range o.pairs() {
+	for _, p := range pairs {
 		r, err := duel.Run(ctx, p, o.duel)
 		if err != nil {
 			return err
@@ -142,8 +162,14 @@ func (o *options) bench(ctx context.Context, stdout io.Writer) error {
 		results = append(results, r)
 	}
 	rep := report.New(o.duel.Rounds, o.duel.Slice, results)
-	if !o.self {
-		var err error
+	for _, m := range matches {
+		firsts, err := startup.FirstCalls(ctx, m.contenders(), o.duel.Rounds)
+		if err != nil {
+			return err
+		}
+		rep.First = append(rep.First, report.Firsts{Name: m.name, Servers: firsts})
+	}
+	if !o.self && !o.onlyPeers {
 		if rep.Startup, err = startup.Run(ctx, o.host, o.plugin(), o.sandboxes, o.duel.Rounds); err != nil {
 			return err
 		}

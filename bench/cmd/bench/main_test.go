@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,9 @@ func TestMain(m *testing.M) {
 	server.ServeStockIfAsked() // StartStock starts this test binary
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
 		serveAsHost(os.Args)
+	}
+	if slices.Contains(os.Args, "--port") {
+		serveAsPeer(os.Args)
 	}
 	os.Exit(m.Run())
 }
@@ -64,6 +68,7 @@ func TestAMistakeInTheFlagsIsExit2(t *testing.T) {
 		"a slice without end":   {"-slice", "1h"},
 		"clients that are none": {"-clients", "1,0"},
 		"no such sandbox":       {"-sandboxes", "auto,on"},
+		"only peers, and none":  {"-only-peers"},
 		"an unknown flag":       {"-fast"},
 	}
 	for name, args := range tests {

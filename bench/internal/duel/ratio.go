@@ -57,3 +57,4 @@ func p50(s load.Slice) float64       { return s.P50 }
 func p99(s load.Slice) float64       { return s.P99 }
 func cpu(s load.Slice) float64       { return s.CPU }
 func rss(s load.Slice) float64       { return float64(s.RSS) }
+func pss(s load.Slice) float64       { return float64(s.PSS) }

@@ -31,6 +31,7 @@ type Side struct {
 	P99       Spread       `json:"p99_us"`
 	CPU       Spread       `json:"server_cpu_us_per_call"`
 	RSS       Spread       `json:"server_rss_bytes"`
+	PSS       Spread       `json:"server_pss_bytes"`
 }
 
 // Ratios are subject divided by baseline, round by round.
@@ -55,7 +56,7 @@ func newSide(all []load.Slice) Side {
 	s := Side{
 		Slices:    all,
 		PerSecond: over(all, perSecond), P50: over(all, p50), P99: over(all, p99),
-		CPU: over(all, cpu), RSS: over(all, rss),
+		CPU: over(all, cpu), RSS: over(all, rss), PSS: over(all, pss),
 	}
 	for _, slice := range all {
 		s.Calls += slice.Calls

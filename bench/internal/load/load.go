@@ -59,6 +59,7 @@ func Run(ctx context.Context, t Target, clients int, length time.Duration) (Slic
 	wg.Wait()
 	took := time.Since(start)
 	after, _ := proc.Measure(tree)
+	pss := proc.PSS(tree...)
 	if err := failure.Load(); err != nil {
 		return Slice{}, err
 	}
@@ -66,7 +67,9 @@ func Run(ctx context.Context, t Target, clients int, length time.Duration) (Slic
 	for _, c := range crew {
 		all = append(all, c.latencies...)
 	}
-	return summarize(all, took, before, after), ctx.Err()
+	s := summarize(all, took, before, after)
+	s.PSS = pss
+	return s, ctx.Err()
 }
 
 // client is one connection and the latencies of its calls.

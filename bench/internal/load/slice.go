@@ -18,9 +18,11 @@ type Slice struct {
 	P50       float64 `json:"p50_us"`
 	P99       float64 `json:"p99_us"`
 	// CPU is what the server's processes took for a call in user and system
-	// time, and RSS what they held after the last one; 0 where it is not known.
+	// time, and RSS and PSS what they held after the last one; 0 where it is not
+	// known.
 	CPU float64 `json:"server_cpu_us_per_call,omitempty"`
 	RSS int64   `json:"server_rss_bytes,omitempty"`
+	PSS int64   `json:"server_pss_bytes,omitempty"`
 }
 
 // summarize makes a Slice of the latencies of its calls and of what the server

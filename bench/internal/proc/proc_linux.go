@@ -59,9 +59,21 @@ func Measure(tree []Process) (u Usage, ok bool) {
 	return u, ok
 }
 
-// PSS is a process's proportional set size in bytes: of pages that it shares, its
-// share. 0: not to be had.
-func PSS(p Process) int64 {
+// PSS is the proportional set size of these processes in bytes: of pages that they
+// share with others, their share. 0: of one of them it is not to be had.
+func PSS(tree ...Process) int64 {
+	var sum int64
+	for _, p := range tree {
+		n := pss(p)
+		if n == 0 {
+			return 0
+		}
+		sum += n
+	}
+	return sum
+}
+
+func pss(p Process) int64 {
 	if s, ok := read(p.PID); !ok || s.start != p.start {
 		return 0
 	}

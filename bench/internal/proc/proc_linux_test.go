@@ -44,6 +44,9 @@ func TestTreeHasTheChildrenUntilTheyEnd(t *testing.T) {
 	if pss := PSS(tree[0]); pss <= 0 || pss > 1<<40 {
 		t.Errorf("this process has a PSS of %d", pss)
 	}
+	if pss := PSS(tree[0], Process{PID: tree[0].PID, start: 1}); pss != 0 {
+		t.Errorf("with one that has ended the PSS is %d", pss)
+	}
 	if got := Alive(tree[i : i+1]); len(got) != 1 {
 		t.Error("a running child is not alive")
 	}

@@ -12,7 +12,7 @@ func Tree(int) []Process { return nil }
 func Measure([]Process) (Usage, bool) { return Usage{}, false }
 
 // PSS is not to be had here.
-func PSS(Process) int64 { return 0 }
+func PSS(...Process) int64 { return 0 }
 
 // Alive knows of no process here.
 func Alive([]Process) []Process { return nil }

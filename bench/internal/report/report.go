@@ -28,6 +28,13 @@ type Report struct {
 	Slice    string           `json:"slice"`
 	Pairs    []*duel.Result   `json:"pairs"`
 	Startup  []startup.Result `json:"startup,omitempty"`
+	First    []Firsts         `json:"first,omitempty"`
+}
+
+// Firsts are the first calls of servers of one database.
+type Firsts struct {
+	Name    string          `json:"name"`
+	Servers []startup.First `json:"servers"`
 }
 
 // New is the report of a run on this machine.
@@ -57,9 +64,21 @@ func (r Report) WriteMarkdown(w io.Writer) error {
 		figures(&b, p)
 		ratios(&b, p)
 	}
+	for _, f := range r.First {
+		firsts(&b, f)
+	}
 	starts(&b, r.Startup)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// firsts are the figures of first calls.
+func firsts(b *strings.Builder, f Firsts) {
+	const mb = 1 << 20
+	fmt.Fprintf(b, "\n### %s: the first call\n\n| server | start to first call, ms | idle PSS MB |\n| --- | ---: | ---: |\n", f.Name)
+	for _, s := range f.Servers {
+		fmt.Fprintf(b, "| %s | %.0f | %s |\n", s.Name, s.Millis, known("%.1f", s.PSS/mb))
+	}
 }
 
 // starts are the figures of starting, and what they are made of by difference: an
@@ -85,8 +104,8 @@ func starts(b *strings.Builder, all []startup.Result) {
 
 func figures(b *strings.Builder, p *duel.Result) {
 	fmt.Fprintf(b, "\n### %s\n\n", p.Pair)
-	b.WriteString("| clients | server | calls/s | p50 µs | p99 µs | server CPU µs/call | RSS MB | calls |\n")
-	b.WriteString("| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("| clients | server | calls/s | p50 µs | p99 µs | server CPU µs/call | RSS MB | PSS MB | calls |\n")
+	b.WriteString("| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, l := range p.Levels {
 		figure(b, l.Clients, p.Baseline, l.Baseline)
 		figure(b, l.Clients, p.Subject, l.Subject)
@@ -95,8 +114,8 @@ func figures(b *strings.Builder, p *duel.Result) {
 
 func figure(b *strings.Builder, clients int, name string, s duel.Side) {
 	const mb = 1 << 20
-	fmt.Fprintf(b, "| %d | %s | %.0f | %.0f | %.0f | %s | %s | %d |\n", clients, name,
-		s.PerSecond.Median, s.P50.Median, s.P99.Median, known("%.0f", s.CPU.Median), known("%.1f", s.RSS.Median/mb), s.Calls)
+	fmt.Fprintf(b, "| %d | %s | %.0f | %.0f | %.0f | %s | %s | %s | %d |\n", clients, name,
+		s.PerSecond.Median, s.P50.Median, s.P99.Median, known("%.0f", s.CPU.Median), known("%.1f", s.RSS.Median/mb), known("%.1f", s.PSS.Median/mb), s.Calls)
 }
 
 func ratios(b *strings.Builder, p *duel.Result) {

@@ -16,7 +16,7 @@ func TestMarkdownLeavesTheCellOfAnUnknownFigureEmpty(t *testing.T) {
 	level := duel.Level{
 		Clients:  8,
 		Baseline: duel.Side{Calls: 10, PerSecond: of(5), P50: of(200), P99: of(900)},
-		Subject:  duel.Side{Calls: 20, PerSecond: of(10), P50: of(100), P99: of(450), CPU: of(33), RSS: of(3 << 20)},
+		Subject:  duel.Side{Calls: 20, PerSecond: of(10), P50: of(100), P99: of(450), CPU: of(33), RSS: of(3 << 20), PSS: of(2 << 20)},
 		Ratios:   duel.Ratios{PerSecond: duel.Spread{Median: 2, Min: 1.5, Max: 2.5}},
 	}
 	r := Report{Pairs: []*duel.Result{{Pair: "Echo", Baseline: "A", Subject: "B", Levels: []duel.Level{level}}}}
@@ -30,8 +30,8 @@ func TestMarkdownLeavesTheCellOfAnUnknownFigureEmpty(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| 8 | A | 5 | 200 | 900 |  |  | 10 |\n",
-		"| 8 | B | 10 | 100 | 450 | 33 | 3.0 | 20 |\n",
+		"| 8 | A | 5 | 200 | 900 |  |  |  | 10 |\n",
+		"| 8 | B | 10 | 100 | 450 | 33 | 3.0 | 2.0 | 20 |\n",
 		"B / A, round by round",
 		"| 1 | auto | 100 | 25.0 | 16.0 |\n",
 		"Each further adapter of the same binary (auto): 4.0 MB.\n",

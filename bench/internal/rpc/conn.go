@@ -70,5 +70,5 @@ func (c *Conn) Call(id int64) error {
 		return errors.New("the server closes the connection after a call")
 	}
 	c.text = c.req.tool.Text(c.text[:0], id)
-	return verify(c.body.Bytes(), id, c.text)
+	return verify(c.body.Bytes(), id, c.text, c.req.tool.Within)
 }

@@ -6,6 +6,7 @@ package rpc
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // reply is what is looked at of a response.
@@ -24,7 +25,7 @@ type reply struct {
 
 // verify says what is wrong with a response to the call of this id: another id,
 // a protocol error, a tool's error, another text.
-func verify(body []byte, id int64, text []byte) error {
+func verify(body []byte, id int64, text []byte, within bool) error {
 	var r reply
 	if err := json.Unmarshal(body, &r); err != nil {
 		return fmt.Errorf("reply is not JSON: %w: %.200q", err, body)
@@ -44,7 +45,9 @@ func verify(body []byte, id int64, text []byte) error {
 		return fmt.Errorf("tool error: %.300s", body)
 	case len(r.Result.Content) == 0 || r.Result.Content[0].Type != "text":
 		return fmt.Errorf("no text: %.300s", body)
-	case r.Result.Content[0].Text != string(text):
+	case within && !strings.Contains(r.Result.Content[0].Text, string(text)):
+		return fmt.Errorf("text is %.300q, want %q in it", r.Result.Content[0].Text, text)
+	case !within && r.Result.Content[0].Text != string(text):
 		return fmt.Errorf("text is %.100q, want %q", r.Result.Content[0].Text, text)
 	}
 	return nil

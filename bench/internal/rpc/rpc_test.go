@@ -72,7 +72,7 @@ func TestVerify(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := verify([]byte(tt.body), 7, []byte("hi"))
+			err := verify([]byte(tt.body), 7, []byte("hi"), false)
 			switch {
 			case tt.fault == "" && err != nil:
 				t.Errorf("unexpected: %v", err)
@@ -80,6 +80,16 @@ func TestVerify(t *testing.T) {
 				t.Errorf("error is %v, want one with %q", err, tt.fault)
 			}
 		})
+	}
+}
+
+func TestVerifyOfATextWithin(t *testing.T) {
+	const body = `{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"one row: hi!"}]}}`
+	if err := verify([]byte(body), 7, []byte("hi"), true); err != nil {
+		t.Errorf("unexpected: %v", err)
+	}
+	if err := verify([]byte(body), 7, []byte("ho"), true); err == nil || !strings.Contains(err.Error(), `want "ho" in it`) {
+		t.Errorf("another text: %v", err)
 	}
 }
 

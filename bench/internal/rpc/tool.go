@@ -6,7 +6,8 @@ package rpc
 import "strconv"
 
 // Tool is what a load asks for: the public name of a tool and, for the call of
-// each id, the arguments to send and the text that has to come back.
+// each id, the arguments to send and the text that has to come back, or to be
+// within what comes back.
 //
 // Both depend on the id, so that a reply that went to the wrong caller, or came
 // from a cache, is a failed call.
@@ -14,6 +15,7 @@ type Tool struct {
 	Name      string
 	Arguments func(dst []byte, id int64) []byte // appends a JSON object
 	Text      func(dst []byte, id int64) []byte // appends the text of the reply
+	Within    bool                              // the text is a part of the reply's
 }
 
 // Echo is a tool that returns its argument text.

@@ -25,6 +25,28 @@ const HostTool = "echo_echo"
 // echo plugin, of which there are so many adapters: the first is called as the
 // plugin is. All of them have one sandbox; "": what the host does by itself.
 func StartHost(ctx context.Context, binary, plugin string, adapters int, sandbox string) (*Server, error) {
+	if sandbox != "" {
+		sandbox = ", sandbox: " + sandbox
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "  echo: {plugin: echo%s}\n", sandbox)
+	for i := 2; i <= adapters; i++ {
+		fmt.Fprintf(&b, "  berth%d: {plugin: echo, prefix: berth%d.%s}\n", i, i, sandbox)
+	}
+	return startHost(ctx, binary, plugin, b.String())
+}
+
+// SQLTool is the public name of the tool query of the host that StartSQL starts.
+const SQLTool = "shop_query"
+
+// StartSQL is StartHost with the sql plugin, for one adapter that may read the
+// orders of the database of this DSN and nothing else. All but that is as it comes.
+func StartSQL(ctx context.Context, binary, plugin, dsn string) (*Server, error) {
+	return startHost(ctx, binary, plugin, fmt.Sprintf("  shop: {plugin: sql, config: {dsn: %q, allowed_tables: [orders]}}\n", dsn))
+}
+
+// startHost starts a host with a copy of this plugin and these adapters.
+func startHost(ctx context.Context, binary, plugin, adapters string) (*Server, error) {
 	// The host runs in a directory of its own.
 	binary, err := filepath.Abs(binary)
 	if err != nil {
@@ -39,7 +61,7 @@ func StartHost(ctx context.Context, binary, plugin string, adapters int, sandbox
 		return nil, err
 	}
 	remove := func() error { return os.RemoveAll(dir) }
-	config, err := furnish(dir, plugin, address, adapters, sandbox)
+	config, err := furnish(dir, plugin, address, adapters)
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}
@@ -59,10 +81,7 @@ func StartHost(ctx context.Context, binary, plugin string, adapters int, sandbox
 
 // furnish puts plugin and configuration into dir and returns the path of the
 // latter.
-func furnish(dir, plugin, address string, adapters int, sandbox string) (string, error) {
-	if sandbox != "" {
-		sandbox = ", sandbox: " + sandbox
-	}
+func furnish(dir, plugin, address, adapters string) (string, error) {
 	plugins := filepath.Join(dir, "plugins")
 	if err := os.Mkdir(plugins, 0o700); err != nil {
 		return "", err
@@ -71,21 +90,16 @@ func furnish(dir, plugin, address string, adapters int, sandbox string) (string,
 		return "", err
 	}
 	// %q writes what YAML reads as a double-quoted scalar.
-	text := fmt.Sprintf("http: {listen: %q}\nstate: %q\nplugins: {dirs: [%q], builtin: false}\n",
-		address, filepath.Join(dir, "state"), plugins)
-	var b strings.Builder
-	fmt.Fprintf(&b, "%sadapters:\n  echo: {plugin: echo%s}\n", text, sandbox)
-	for i := 2; i <= adapters; i++ {
-		fmt.Fprintf(&b, "  berth%d: {plugin: echo, prefix: berth%d.%s}\n", i, i, sandbox)
-	}
+	text := fmt.Sprintf("http: {listen: %q}\nstate: %q\nplugins: {dirs: [%q], builtin: false}\nadapters:\n%s",
+		address, filepath.Join(dir, "state"), plugins, adapters)
 	config := filepath.Join(dir, "toolwharf.yaml")
-	return config, os.WriteFile(config, []byte(b.String()), 0o600)
+	return config, os.WriteFile(config, []byte(text), 0o600)
 }
 
 func copyExecutable(to, from string) error {
 	src, err := os.Open(from)
 	if err != nil {
-		return fmt.Errorf("echo plugin: %w", err)
+		return fmt.Errorf("plugin: %w", err)
 	}
 	defer src.Close()
 	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700) //nolint:gosec // it is to be executed

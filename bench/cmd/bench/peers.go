@@ -1,0 +1,93 @@
+// Copyright The Toolwharf Authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/toolwharf/toolwharf/bench/internal/duel"
+	"github.com/toolwharf/toolwharf/bench/internal/server"
+	"github.com/toolwharf/toolwharf/bench/internal/shop"
+)
+
+// match is one database behind Toolwharf and behind each of the peers.
+type match struct {
+	name    string
+	subject duel.Contender
+	peers   []duel.Contender
+}
+
+// pairs are Toolwharf against each peer.
+func (m match) pairs() []duel.Pair {
+	pairs := make([]duel.Pair, len(m.peers))
+	for i, peer := range m.peers {
+		pairs[i] = duel.Pair{Name: m.name + ": " + peer.Name, Baseline: peer, Subject: m.subject}
+	}
+	return pairs
+}
+
+// contenders are all of them.
+func (m match) contenders() []duel.Contender { return append([]duel.Contender{m.subject}, m.peers...) }
+
+// matches are the comparisons with peers; none, and a word about it, where there
+// are no peers. It is an error if there is nothing else to measure, or if the shop is missing.
+func (o *options) matches(stderr io.Writer) ([]match, error) {
+	if o.peers == "" || o.self {
+		return nil, nil
+	}
+	peers, err := server.FindPeers(o.peers)
+	if err != nil && o.onlyPeers {
+		return nil, err
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "bench: LEFT OUT: MCP Toolbox and dbhub are not compared with: %v\n", err)
+		fmt.Fprintf(stderr, "bench: npm ci installs them, from bench/peers; make bench does that where npm is\n")
+		return nil, nil
+	}
+	file, err := filepath.Abs(o.shop)
+	if err != nil {
+		return nil, err
+	}
+	orders, err := shop.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	return []match{o.sqlite(peers, file, orders)}, nil
+}
+
+// The names in reports.
+const (
+	subjectName = "toolwharf, sql plugin"
+	toolboxName = "MCP Toolbox"
+	dbhubName   = "dbhub"
+)
+
+func (o *options) sqlite(peers server.Peers, file string, orders shop.Orders) match {
+	return match{
+		name: "A row of SQLite",
+		subject: duel.Contender{
+			Name: subjectName, Tool: orders.Query(server.SQLTool, "?"),
+			Start: func(ctx context.Context) (*server.Server, error) {
+				return server.StartSQL(ctx, o.host, o.sql, "sqlite:"+file)
+			},
+		},
+		peers: []duel.Contender{
+			{
+				Name: toolboxName, Tool: orders.Fixed(server.ToolboxTool),
+				Start: func(ctx context.Context) (*server.Server, error) {
+					return peers.StartToolbox(ctx, fmt.Sprintf("type: sqlite\ndatabase: %q", file), "sqlite-sql", shop.Statement("?"))
+				},
+			},
+			{
+				Name: dbhubName, Tool: orders.ExecuteSQL(server.DBHubTool),
+				Start: func(ctx context.Context) (*server.Server, error) {
+					return peers.StartDBHub(ctx, "sqlite://"+file)
+				},
+			},
+		},
+	}
+}
