@@ -130,7 +130,8 @@ peers: ## Install what `make bench` compares with, bin/peers (needs npm; some 50
 	elif ! cmp -s bench/peers/package-lock.json $(BIN)/peers/installed.json; then \
 		mkdir -p $(BIN)/peers && cp bench/peers/package.json bench/peers/package-lock.json $(BIN)/peers && \
 		npm ci --prefix $(BIN)/peers --ignore-scripts --no-audit --no-fund --loglevel error && \
-		cp bench/peers/package-lock.json $(BIN)/peers/installed.json; \
+		cp bench/peers/package-lock.json $(BIN)/peers/installed.json || \
+		echo "LEFT OUT: npm ci has failed, so make bench goes without MCP Toolbox and dbhub" >&2; \
 	fi
 
 .PHONY: bench
