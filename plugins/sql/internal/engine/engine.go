@@ -17,6 +17,20 @@ type Engine interface {
 	Query(ctx context.Context, s Statement) (json.RawMessage, error)
 	// Tables lists what may be read, by name.
 	Tables(ctx context.Context) ([]Table, error)
+	// Describe says what a table is made of that may be read, and nothing of any
+	// other: whether it is forbidden or missing looks the same.
+	Describe(ctx context.Context, table Name) (*Description, error)
+	// Explain judges a statement and says how the database would run it: any JSON
+	// value, in the database's own terms. With analyze it is run as well.
+	Explain(ctx context.Context, s Statement, analyze bool) (json.RawMessage, error)
+	// Check judges a statement and runs nothing. A refusal is the error that Query
+	// would give.
+	Check(ctx context.Context, sql string) (*Verdict, error)
+	// Sample gives at most n rows of a table, as Query does.
+	Sample(ctx context.Context, table Name, n int) (json.RawMessage, error)
+	// Health tells of the database as far as it is known; it is no error if it
+	// cannot be reached.
+	Health(ctx context.Context) Health
 	// Close waits for running statements and closes every connection.
 	Close() error
 }
@@ -32,8 +46,14 @@ type Statement struct {
 
 // Table is one thing that may be read.
 type Table struct {
-	Name string
-	Kind Kind
+	// Schema is empty where the database has none.
+	Schema string
+	Name   string
+	Kind   Kind
+	// Comment is what whoever made the table says of it.
+	Comment string
+	// RowsEstimate is the database's own guess; nil: it has none.
+	RowsEstimate *int64
 }
 
 // Kind is what a [Table] is.

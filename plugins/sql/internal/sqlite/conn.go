@@ -89,7 +89,7 @@ func (d *DB) open(ctx context.Context, unwritten bool) (c *conn, err error) {
 		return nil, err
 	}
 	vfs.Register(vfsName, readOnly{})
-	c = &conn{db: d, statements: newStatements(), unwritten: unwritten, looked: time.Now()}
+	c = &conn{db: d, guard: guard{added: d.functions}, statements: newStatements(), unwritten: unwritten, looked: time.Now()}
 	if c.file, err = os.Stat(path); err != nil {
 		return nil, err
 	}

@@ -21,12 +21,13 @@ import (
 
 // DB is one SQLite file.
 type DB struct {
-	path    string
-	tables  []string
-	limits  engine.Limits
-	stuck   func()
-	shutOut func()
-	pool    *pool
+	path      string
+	tables    []string
+	functions map[string]bool
+	limits    engine.Limits
+	stuck     func()
+	shutOut   func()
+	pool      *pool
 }
 
 var _ engine.Engine = (*DB)(nil)
@@ -37,7 +38,9 @@ type Options struct {
 	// for all but SQLite's own. Names that do not exist are ignored: they may
 	// come to exist.
 	Tables []string
-	Limits engine.Limits
+	// Functions may be called besides those that are known to be harmless.
+	Functions []string
+	Limits    engine.Limits
 	// Stuck is called when SQLite goes on long after a statement's time is over.
 	// Nothing but the end of the process stops it then. Nil: nothing is done.
 	Stuck func()
@@ -73,7 +76,10 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if o.ShutOut == nil {
 		o.ShutOut = func() {}
 	}
-	d := &DB{path: path, tables: o.Tables, limits: o.Limits, stuck: o.Stuck, pool: newPool(o.Limits.Connections)}
+	d := &DB{path: path, tables: o.Tables, functions: map[string]bool{}, limits: o.Limits, stuck: o.Stuck, pool: newPool(o.Limits.Connections)}
+	for _, name := range o.Functions {
+		d.functions[fold(name)] = true
+	}
 	if err := regular(path); err != nil {
 		return nil, err
 	}
@@ -115,43 +121,46 @@ func openError(ctx context.Context, err error) error {
 }
 
 // Query judges and runs one statement.
-func (d *DB) Query(caller context.Context, s engine.Statement) (json.RawMessage, error) {
+func (d *DB) Query(caller context.Context, s engine.Statement) (result json.RawMessage, err error) {
+	err = d.with(caller, func(c *conn) error {
+		result, err = c.judgeAndRun(s)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// with does something with a connection, within the time of one statement, and
+// again if what it has read is not to be trusted.
+func (d *DB) with(caller context.Context, do func(*conn) error) error {
 	for range attempts {
 		c, err := d.acquire(caller)
 		if err != nil {
-			return nil, d.explain(caller, caller, err)
+			return d.explain(caller, caller, err)
 		}
 		ctx, cancel := context.WithTimeout(caller, d.limits.Timeout)
-		result, err := c.query(ctx, s)
+		err = c.guarded(ctx, func() error { return do(c) })
 		c.spent = c.spent || broken(err)
 		err = d.explain(ctx, caller, err)
 		cancel()
 		trusted := d.untouched(c)
 		d.pool.release(c)
 		if trusted {
-			return result, err
+			return err
 		}
 	}
-	return nil, engine.Unavailable(errSchemaUnsteady)
+	return engine.Unavailable(errSchemaUnsteady)
 }
 
 // Tables lists what may be read.
 func (d *DB) Tables(caller context.Context) (tables []engine.Table, err error) {
-	c, err := d.acquire(caller)
-	if err != nil {
-		return nil, d.explain(caller, caller, err)
-	}
-	defer d.pool.release(c)
-	ctx, cancel := context.WithTimeout(caller, d.limits.Timeout)
-	defer cancel()
-	err = c.guarded(ctx, func() error {
-		return c.inTransaction(c.refreshCatalog)
+	err = d.withCatalog(caller, func(c *conn) error {
+		tables = c.guard.catalog.tables()
+		return nil
 	})
-	c.spent = c.spent || broken(err)
-	if err != nil {
-		return nil, d.explain(ctx, caller, err)
-	}
-	return c.guard.catalog.tables(), nil
+	return tables, err
 }
 
 // Close waits for running statements, each of which has its time, and closes

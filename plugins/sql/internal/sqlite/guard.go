@@ -32,8 +32,15 @@ const (
 type guard struct {
 	phase   phase
 	catalog *catalog
-	seen    *verdict // phaseRecord, phaseJudge
-	stale   bool     // phaseRun: the statement was compiled again
+	seen    *verdict        // phaseRecord, phaseJudge
+	stale   bool            // phaseRun: the statement was compiled again
+	added   map[string]bool // functions that the operator allows, folded
+}
+
+// callable says whether a statement may call function.
+func (g *guard) callable(function string) bool {
+	name := fold(function)
+	return functions[name] || g.added[name]
 }
 
 // verdict is what was seen while one statement was compiled.
@@ -46,6 +53,7 @@ type verdict struct {
 	reads     map[string]bool // tables that may be opened
 	contexts  map[string]bool // views and CTEs within views that were entered
 	recording recording
+	functions map[string]bool // what the caller's own text calls
 
 	denied      error
 	deniedTable string // folded, if denied is nil
@@ -58,7 +66,7 @@ type recording struct {
 }
 
 func newVerdict(ctes map[string]bool) *verdict {
-	return &verdict{ctes: ctes, reads: map[string]bool{}, contexts: map[string]bool{}}
+	return &verdict{ctes: ctes, reads: map[string]bool{}, contexts: map[string]bool{}, functions: map[string]bool{}}
 }
 
 func (v *verdict) deny(err error) sqlite3.AuthorizerReturnCode {
@@ -117,7 +125,11 @@ func (g *guard) judge(action sqlite3.AuthorizerActionCode, name, detail, schema,
 	case sqlite3.AUTH_SELECT, sqlite3.AUTH_RECURSIVE:
 		return sqlite3.AUTH_OK
 	case sqlite3.AUTH_FUNCTION:
-		if functions[fold(detail)] || g.trusts(inner) && g.catalog.views.functions[fold(inner)][fold(detail)] {
+		if g.trusts(inner) && g.catalog.views.functions[fold(inner)][fold(detail)] {
+			return sqlite3.AUTH_OK
+		}
+		if g.callable(detail) {
+			g.seen.functions[fold(detail)] = true
 			return sqlite3.AUTH_OK
 		}
 		return g.seen.deny(engine.FunctionNotAllowed(detail))
@@ -158,6 +170,7 @@ func (g *guard) read(table, column, schema, inner string) sqlite3.AuthorizerRetu
 		v.reads[table], v.contexts[inner] = true, true
 		return sqlite3.AUTH_OK
 	case modules[table] && !c.exists(table):
+		v.functions[table] = true
 		return sqlite3.AUTH_OK
 	case column == "" && v.plain && c.views.readsWithin(v.contexts, table):
 		v.reads[table] = true
@@ -183,7 +196,7 @@ func (g *guard) run(action sqlite3.AuthorizerActionCode, name, detail string) sq
 	case sqlite3.AUTH_SELECT:
 		return sqlite3.AUTH_OK
 	case sqlite3.AUTH_FUNCTION:
-		if functions[fold(detail)] {
+		if g.callable(detail) {
 			return sqlite3.AUTH_OK
 		}
 	case sqlite3.AUTH_PRAGMA:

@@ -119,3 +119,11 @@ func (d *DB) current(c *conn) bool {
 	info, err := os.Stat(d.path)
 	return err == nil && os.SameFile(info, c.file)
 }
+
+// counts are the connections that are open, that are in use, and that may be.
+func (p *pool) counts() (opened, busy, most int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	busy = len(p.slots)
+	return len(p.idle) + busy, busy, cap(p.slots)
+}

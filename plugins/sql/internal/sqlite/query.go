@@ -26,16 +26,6 @@ const attempts = 4
 
 var errSchemaUnsteady = errors.New("the schema changes faster than statements can be judged")
 
-// query runs one statement on c. ctx is the statement's own: it ends with the
-// statement's time.
-func (c *conn) query(ctx context.Context, s engine.Statement) (result json.RawMessage, err error) {
-	err = c.guarded(ctx, func() error {
-		result, err = c.judgeAndRun(s)
-		return err
-	})
-	return result, err
-}
-
 // guarded runs do on c until ctx ends, and survives what SQLite does not.
 func (c *conn) guarded(ctx context.Context, do func() error) (err error) {
 	defer func() {
