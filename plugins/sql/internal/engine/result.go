@@ -32,6 +32,7 @@ import (
 //   - Text is a string. Text that is not UTF-8 is {"$base64": "..."}.
 //   - Bytes are base64 (encoding "base64"), or {"$base64": "..."} where a column
 //     has both text and bytes.
+//   - JSON is embedded as it stands, byte for byte.
 //   - A value longer than Limits.MaxCellBytes is {"$truncated": true, "bytes": n,
 //     "head": "..."}, or "head_base64" for bytes.
 //
@@ -217,6 +218,19 @@ func (r *Result) Bytes(v []byte) {
 	start := len(r.buf)
 	r.base64String(v)
 	r.remember(start, growBytes, true)
+}
+
+// JSON writes a value that is JSON already, as it stands: a number in it keeps
+// every digit, and an object every key, even one that it has twice. What is no
+// JSON is written as text. v is not kept.
+func (r *Result) JSON(v []byte) {
+	if len(v) > r.limits.MaxCellBytes || !utf8.Valid(v) || !json.Valid(v) {
+		r.Text(v)
+		return
+	}
+	if r.key() {
+		r.buf = append(r.buf, v...)
+	}
 }
 
 // truncated writes the head of a value that is too long.

@@ -11,6 +11,12 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
+// AppendString appends a JSON string to b. s is valid UTF-8.
+func AppendString[T string | []byte](b []byte, s T) []byte { return appendString(b, s) }
+
+// AppendFloat appends a JSON number to b. v is finite.
+func AppendFloat(b []byte, v float64) []byte { return appendFloat(b, v) }
+
 // appendString appends s, which is valid UTF-8, as a JSON string. Nothing is
 // escaped that RFC 8259 does not demand: what is stored is what is read.
 func appendString[T string | []byte](b []byte, s T) []byte {
