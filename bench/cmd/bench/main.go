@@ -77,7 +77,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 type options struct {
 	host, pluginDir, json string
-	self, onlyPeers       bool
+	self                  bool
+	onlyPeers, postgres   bool
 	peers, sql, shop      string
 	sandboxes             []string
 	duel                  duel.Options
@@ -95,6 +96,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.StringVar(&o.pluginDir, "plugin-dir", "bin/examples", "`directory` with the echo plugin")
 	flags.StringVar(&o.peers, "peers", "", "`directory` with the peers, installed by npm ci from bench/peers; compare with them, too")
 	flags.BoolVar(&o.onlyPeers, "only-peers", false, "compare with the peers only")
+	flags.BoolVar(&o.postgres, "postgres", false, "compare with the peers on PostgreSQL, too: one that is started for it")
 	flags.StringVar(&o.sql, "sql", "bin/plugins/"+executable("sql"), "the `binary` of the sql plugin, for -peers")
 	flags.StringVar(&o.shop, "shop", "bin/shop.db", "the `file` of the database of examples/shop, for -peers")
 	flags.BoolVar(&o.self, "self", false, "compare the stock server with itself instead; needs no binaries")
@@ -109,8 +111,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	switch {
 	case flags.NArg() > 0:
 		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case o.onlyPeers && (o.peers == "" || o.self):
-		return o, errors.New("-only-peers goes with -peers, and not with -self")
+	case (o.onlyPeers || o.postgres) && (o.peers == "" || o.self):
+		return o, errors.New("-only-peers and -postgres go with -peers, and not with -self")
 	case o.duel.Rounds < 1 || o.duel.Rounds > 100:
 		return o, errors.New("-rounds is from 1 to 100")
 	case o.duel.Slice < 10*time.Millisecond || o.duel.Slice > time.Minute:
@@ -141,11 +143,12 @@ func (o *options) setSandboxes(list string) error {
 	return nil
 }
 
-func (o *options) bench(ctx context.Context, stdout, stderr io.Writer) error {
-	matches, err := o.matches(stderr)
+func (o *options) bench(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	matches, end, err := o.matches(ctx, stderr)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, end()) }()
 	var pairs []duel.Pair
 	if !o.onlyPeers {
 		pairs = o.pairs()

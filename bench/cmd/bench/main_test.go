@@ -69,6 +69,7 @@ func TestAMistakeInTheFlagsIsExit2(t *testing.T) {
 		"clients that are none": {"-clients", "1,0"},
 		"no such sandbox":       {"-sandboxes", "auto,on"},
 		"only peers, and none":  {"-only-peers"},
+		"PostgreSQL, no peers":  {"-postgres"},
 		"an unknown flag":       {"-fast"},
 	}
 	for name, args := range tests {
