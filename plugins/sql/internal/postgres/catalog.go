@@ -5,6 +5,7 @@ package postgres
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,14 @@ type known struct {
 	RowFunctions map[string]bool
 	// Columns are those of the tables that may be read.
 	Columns map[string]bool
+	// UserFunctions and UserOperators are those of the default schema that belong
+	// to no extension: a call of a built-in one may mean one of them.
+	UserFunctions, UserOperators map[string]bool
+}
+
+func (k known) equal(other known) bool {
+	return maps.Equal(k.RowFunctions, other.RowFunctions) && maps.Equal(k.Columns, other.Columns) &&
+		maps.Equal(k.UserFunctions, other.UserFunctions) && maps.Equal(k.UserOperators, other.UserOperators)
 }
 
 // relation is a table or view that may be read.
@@ -88,6 +97,14 @@ const rowFunctionsSQL = `
 SELECT DISTINCT p.proname FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
 WHERE n.nspname <> 'pg_catalog' AND p.pronargs >= 1 AND p.pronargs - p.pronargdefaults <= 1`
 
+const userFunctionsSQL = `
+SELECT DISTINCT p.proname FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace
+WHERE n.nspname = $1 AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend WHERE classid = 'pg_proc'::regclass AND objid = p.oid AND deptype = 'e')`
+
+const userOperatorsSQL = `
+SELECT DISTINCT o.oprname FROM pg_catalog.pg_operator o JOIN pg_catalog.pg_namespace n ON n.oid = o.oprnamespace
+WHERE n.nspname = $1 AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend WHERE classid = 'pg_operator'::regclass AND objid = o.oid AND deptype = 'e')`
+
 const columnNamesSQL = `
 SELECT DISTINCT attname FROM pg_catalog.pg_attribute WHERE attrelid = ANY ($1::oid[]) AND attnum > 0 AND NOT attisdropped`
 
@@ -97,21 +114,31 @@ func (d *DB) learn(ctx context.Context, c *conn) error {
 	if err != nil {
 		return err
 	}
-	functions, err := c.set(ctx, rowFunctionsSQL)
-	if err != nil {
-		return err
-	}
-	columns, err := c.set(ctx, columnNamesSQL, oids(relations))
-	if err != nil {
-		return err
-	}
-	guard, err := d.guards(known{RowFunctions: functions, Columns: columns})
-	if err != nil {
-		return err
+	var k known
+	for _, part := range []struct {
+		into   *map[string]bool
+		sql    string
+		params []string
+	}{
+		{&k.RowFunctions, rowFunctionsSQL, nil},
+		{&k.Columns, columnNamesSQL, []string{oids(relations)}},
+		{&k.UserFunctions, userFunctionsSQL, []string{d.schema}},
+		{&k.UserOperators, userOperatorsSQL, []string{d.schema}},
+	} {
+		if *part.into, err = c.set(ctx, part.sql, part.params...); err != nil {
+			return err
+		}
 	}
 	d.mu.Lock()
-	d.guard = guard
-	d.mu.Unlock()
+	defer d.mu.Unlock()
+	if d.guard != nil && d.known.equal(k) {
+		return nil // and what it remembers of statements holds
+	}
+	guard, err := d.guards(k)
+	if err != nil {
+		return err
+	}
+	d.guard, d.known = guard, k
 	return nil
 }
 

@@ -28,6 +28,7 @@ type DB struct {
 
 	mu    sync.Mutex
 	guard judge
+	known known
 }
 
 var _ engine.Engine = (*DB)(nil)

@@ -125,8 +125,11 @@ func configure(dsn string, o Options) (cfg *pgconn.Config, schema string, err er
 	}
 	cfg.MaxProtocolMessageBodyLen = maxRow
 	if o.Dial != nil {
-		cfg.DialFunc = o.Dial
-		// Who dials also resolves: in a sandbox this process sees no name server.
+		// Who dials also resolves, and may dial nothing but what the DSN names: in a
+		// sandbox this process sees no name server. The library sends its requests to
+		// cancel to wherever a connection led.
+		address := net.JoinHostPort(cfg.Host, strconv.Itoa(int(cfg.Port)))
+		cfg.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) { return o.Dial(ctx, "tcp", address) }
 		cfg.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
 	}
 	return cfg, schema, nil

@@ -192,7 +192,7 @@ func TestTheDialerIsTheOnlyWayOut(t *testing.T) {
 	var dials atomic.Int64
 	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
 		dials.Add(1)
-		if addr != "db.example.invalid:5432" && addr != server.address {
+		if addr != "db.example.invalid:5432" {
 			t.Errorf("dialed %s", addr)
 		}
 		return new(net.Dialer).DialContext(ctx, network, server.address)

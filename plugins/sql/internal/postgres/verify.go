@@ -140,7 +140,11 @@ func (d *DB) verifyFunctions(ctx context.Context, c *conn, allowed string, calle
 	for f := range d.calls {
 		own = append(own, f[strings.LastIndexByte(f, '.')+1:])
 	}
-	rows, err := c.own(ctx, foreignFunctionsSQL, allowed, arrayOf(called), arrayOf(v.Functions), arrayOf(own))
+	named := make([]string, len(v.Functions))
+	for i, f := range v.Functions {
+		named[i] = strings.TrimPrefix(f, "pg_catalog.")
+	}
+	rows, err := c.own(ctx, foreignFunctionsSQL, allowed, arrayOf(called), arrayOf(named), arrayOf(own))
 	if err != nil {
 		return err
 	}
