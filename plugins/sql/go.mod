@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/jackc/pgx/v5 v5.13.0
 	github.com/ncruces/go-sqlite3 v0.37.0
+	github.com/sqlc-dev/marino v0.3.1
 	github.com/toolwharf/toolwharf/sdk/go v0.0.0
 )
 
