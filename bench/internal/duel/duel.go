@@ -42,14 +42,14 @@ const warmUp = 4
 
 // Run starts both servers, compares them and ends them.
 func Run(ctx context.Context, p Pair, o Options) (r *Result, err error) {
-	var targets [2]load.Target
+	var targets [2]target
 	for i, c := range []Contender{p.Baseline, p.Subject} {
 		s, err := c.Start(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", c.Name, err)
 		}
 		defer func() { err = errors.Join(err, s.Stop()) }()
-		targets[i] = load.Target{Address: s.Address, Path: s.Path, PID: s.PID(), Tool: c.Tool}
+		targets[i] = target{load.Target{Address: s.Address, Path: s.Path, PID: s.PID(), Tool: c.Tool}, s}
 	}
 	r = &Result{Pair: p.Name, Baseline: p.Baseline.Name, Subject: p.Subject.Name}
 	for _, clients := range o.Clients {
@@ -62,14 +62,20 @@ func Run(ctx context.Context, p Pair, o Options) (r *Result, err error) {
 	return r, nil
 }
 
+// target is a server that has started.
+type target struct {
+	load.Target
+	server *server.Server
+}
+
 // compare is all rounds at one level. Whoever went first in a round goes second
 // in the next.
-func compare(ctx context.Context, p Pair, targets [2]load.Target, clients int, o Options) (Level, error) {
+func compare(ctx context.Context, p Pair, targets [2]target, clients int, o Options) (Level, error) {
 	names := [2]string{p.Baseline.Name, p.Subject.Name}
 	burst := func(i int, length time.Duration) (load.Slice, error) {
-		s, err := load.Run(ctx, targets[i], clients, length)
+		s, err := load.Run(ctx, targets[i].Target, clients, length)
 		if err != nil {
-			return s, fmt.Errorf("%s with %d clients: %w", names[i], clients, err)
+			return s, targets[i].server.Fault(fmt.Errorf("%s with %d clients: %w", names[i], clients, err))
 		}
 		return s, nil
 	}

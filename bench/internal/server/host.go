@@ -74,7 +74,7 @@ func startHost(ctx context.Context, binary, plugin, adapters string) (*Server, e
 	s.Address, s.Path = address, "/mcp"
 	s.clean = remove
 	if err := s.awaitReady(ctx); err != nil {
-		return nil, errors.Join(s.fault(fmt.Errorf("%s serve: %w", binary, err)), s.Stop())
+		return nil, errors.Join(s.Fault(fmt.Errorf("%s serve: %w", binary, err)), s.Stop())
 	}
 	return s, nil
 }

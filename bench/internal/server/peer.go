@@ -92,7 +92,7 @@ func startPeer(ctx context.Context, name, config string, command func(config, po
 	}
 	s.Address, s.Path, s.clean = address, "/mcp", remove
 	if err := s.awaitListening(ctx); err != nil {
-		return nil, errors.Join(s.fault(fmt.Errorf("%s: %w", cmd.Args[0], err)), s.Stop())
+		return nil, errors.Join(s.Fault(fmt.Errorf("%s: %w", cmd.Args[0], err)), s.Stop())
 	}
 	return s, nil
 }

@@ -66,7 +66,7 @@ func StartPostgres(ctx context.Context, script []byte) (*Server, error) {
 	}
 	s.Address, s.clean = address, remove
 	if err := s.awaitPostgres(ctx); err != nil {
-		return nil, errors.Join(s.fault(err), s.Stop())
+		return nil, errors.Join(s.Fault(err), s.Stop())
 	}
 	psql := as("psql", "-h", loopback, "-p", port, "-U", "postgres", "-X", "-q", "-v", "ON_ERROR_STOP=1")
 	psql.Stdin = strings.NewReader("CREATE ROLE " + PostgresRole + " LOGIN;\n" + string(script))

@@ -109,8 +109,8 @@ func await(tree []proc.Process, timeout time.Duration) []proc.Process {
 	}
 }
 
-// fault adds the end of the server's log to an error.
-func (s *Server) fault(err error) error {
+// Fault adds the end of the server's log to an error.
+func (s *Server) Fault(err error) error {
 	if log := strings.TrimSpace(s.log.String()); log != "" {
 		return fmt.Errorf("%w; it said:\n%s", err, log)
 	}

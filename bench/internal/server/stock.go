@@ -56,7 +56,7 @@ func StartStock(ctx context.Context) (*Server, error) {
 	defer context.AfterFunc(ctx, func() { _ = address.SetReadDeadline(time.Now()) })()
 	line, err := bufio.NewReader(address).ReadString('\n')
 	if err != nil {
-		return nil, errors.Join(s.fault(fmt.Errorf("the stock server does not start: %w", err)), s.Stop())
+		return nil, errors.Join(s.Fault(fmt.Errorf("the stock server does not start: %w", err)), s.Stop())
 	}
 	s.Address, s.Path = strings.TrimSpace(line), "/mcp"
 	return s, nil

@@ -54,7 +54,7 @@ func firstCall(ctx context.Context, c duel.Contender) (f First, err error) {
 	}
 	defer conn.Close()
 	if err := conn.Call(1); err != nil {
-		return f, &load.CallError{Err: err}
+		return f, s.Fault(&load.CallError{Err: err})
 	}
 	f.Millis = float64(time.Since(s.Started).Microseconds()) / 1000
 	select {
