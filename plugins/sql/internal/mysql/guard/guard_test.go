@@ -213,6 +213,10 @@ func TestTablesThatAreNotListedAreRefusedWhereverTheyStand(t *testing.T) {
 		(WITH secrets AS (SELECT 1) SELECT * FROM secrets) UNION SELECT * FROM secrets
 		SELECT * FROM secrets UNION (WITH secrets AS (SELECT 1) SELECT * FROM secrets)
 		WITH a AS (SELECT 1) SELECT * FROM a WHERE EXISTS (WITH secrets AS (SELECT token FROM secrets) SELECT 1 FROM secrets)
+		WITH secrets AS (SELECT 1 AS token) SELECT * FROM (WITH z AS (SELECT token FROM secrets) SELECT * FROM z) x
+		WITH RECURSIVE secrets(token) AS (SELECT 'a' UNION SELECT token FROM secrets) SELECT x.* FROM (WITH z AS (SELECT token FROM secrets) SELECT * FROM z) x
+		WITH secrets AS (SELECT 1 AS token), b AS (WITH z AS (SELECT token FROM secrets) SELECT * FROM z) SELECT * FROM b
+		WITH secrets AS (SELECT 1 AS token) SELECT (WITH z AS (SELECT 1) SELECT token FROM secrets)
 		SELECT * FROM information_schema.tables
 		SELECT * FROM INFORMATION_SCHEMA.PROCESSLIST
 		SELECT * FROM mysql.user

@@ -37,7 +37,10 @@ var withClause = reflect.TypeFor[*ast.WithClause]()
 //
 //	WITH secrets AS (SELECT * FROM secrets) SELECT * FROM secrets
 //
-// reads the table.
+// reads the table. A WITH inside of the reach of another does not see its
+// names: MariaDB 10.11 reads the table in
+//
+//	WITH secrets AS (SELECT 1) SELECT * FROM (WITH z AS (SELECT * FROM secrets) SELECT * FROM z) x
 func (j *judge) with(v reflect.Value, s *scope, depth int) (*scope, error) {
 	field := v.FieldByName("With")
 	if !field.IsValid() || field.IsNil() {
@@ -47,6 +50,7 @@ func (j *judge) with(v reflect.Value, s *scope, depth int) (*scope, error) {
 	if !ok {
 		return s, nil
 	}
+	s = nil // names of a WITH further out
 	j.note(reflect.ValueOf(w.IsRecursive))
 	for _, cte := range w.CTEs {
 		inner := &scope{name: j.guard.fold(cte.Name.O), outer: s}
