@@ -42,7 +42,19 @@ type Statement struct {
 	Params []Param
 	// MaxRows lowers Limits.MaxRows for this statement; 0 leaves it.
 	MaxRows int
+	// RowsAs is the shape of the rows; empty: objects.
+	RowsAs RowsAs
 }
+
+// RowsAs is how a [Result] writes rows.
+type RowsAs string
+
+// The shapes.
+const (
+	RowsAsObjects RowsAs = "objects"
+	RowsAsArrays  RowsAs = "arrays"
+	RowsAsCSV     RowsAs = "csv"
+)
 
 // Table is one thing that may be read.
 type Table struct {

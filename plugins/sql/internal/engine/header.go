@@ -46,7 +46,7 @@ func NewHeader(names []string) *Header {
 		h.reserve += len(appendString(nil, original)) + reserveColumn
 		h.renamed = h.renamed || unique[i] != original
 	}
-	h.head = append(h.head, `],"rows":[`...)
+	h.head = append(h.head, headRows...)
 	return h
 }
 

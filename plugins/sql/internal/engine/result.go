@@ -36,10 +36,15 @@ import (
 //   - A value longer than Limits.MaxCellBytes is {"$truncated": true, "bytes": n,
 //     "head": "..."}, or "head_base64" for bytes.
 //
+// [Result.As] makes lists of the rows, or one text of them in place of "rows":
+// "csv", lines of RFC 4180 without a header. There NULL is nothing, an empty text
+// is "", and an object stands as its JSON.
+//
 // For each row: StartRow, one value for each column, EndRow; then Finish. A
 // Result comes from [NewResult] and is of no use after Finish.
 type Result struct {
 	header  *Header
+	shape   RowsAs
 	limits  Limits
 	maxRows int
 
@@ -75,6 +80,7 @@ type cell struct {
 const (
 	growNumber = len(`""`)
 	growBytes  = len(`{"$base64":}`)
+	growField  = len(fieldBytes) + len(fieldEnd)
 )
 
 // maxSafe is the largest integer up to which every JSON reader is exact.
@@ -100,6 +106,15 @@ func NewResult(h *Header, l Limits, maxRows, size int) *Result {
 	return r
 }
 
+// As sets the shape of the rows, before the first.
+func (r *Result) As(shape RowsAs) *Result {
+	r.shape = shape
+	if shape == RowsAsCSV {
+		r.buf = append(r.buf[:len(r.buf)-len(headRows)], headCSV...)
+	}
+	return r
+}
+
 // Full says that no more rows are taken.
 func (r *Result) Full() bool { return r.full || r.rows >= r.maxRows }
 
@@ -107,15 +122,29 @@ func (r *Result) Full() bool { return r.full || r.rows >= r.maxRows }
 func (r *Result) StartRow() {
 	r.mark.buf, r.mark.cells, r.mark.growth = len(r.buf), len(r.cells), r.growth
 	r.col = 0
+	if r.shape == RowsAsCSV {
+		return
+	}
 	if r.rows > 0 {
 		r.buf = append(r.buf, ',')
+	}
+	if r.shape == RowsAsArrays {
+		r.buf = append(r.buf, '[')
+		return
 	}
 	r.buf = append(r.buf, '{')
 }
 
 // EndRow ends a row; false says that it did not fit and was taken back.
 func (r *Result) EndRow() bool {
-	r.buf = append(r.buf, '}')
+	switch r.shape {
+	case RowsAsCSV:
+		r.buf = append(r.buf, `\n`...)
+	case RowsAsArrays:
+		r.buf = append(r.buf, ']')
+	default:
+		r.buf = append(r.buf, '}')
+	}
 	if len(r.buf)+r.growth+r.header.reserve > r.limits.MaxBytes {
 		r.buf, r.cells, r.growth = r.buf[:r.mark.buf], r.cells[:r.mark.cells], r.mark.growth
 		r.full = true
@@ -135,7 +164,9 @@ func (r *Result) key() bool {
 	if r.col > 1 {
 		r.buf = append(r.buf, ',')
 	}
-	r.buf = append(r.buf, r.header.columns[r.col-1].key...)
+	if r.shape != RowsAsArrays && r.shape != RowsAsCSV {
+		r.buf = append(r.buf, r.header.columns[r.col-1].key...)
+	}
 	return true
 }
 
@@ -150,7 +181,7 @@ func (r *Result) remember(start, growth int, isBytes bool) {
 
 // Null writes NULL.
 func (r *Result) Null() {
-	if r.key() {
+	if r.key() && r.shape != RowsAsCSV {
 		r.buf = append(r.buf, "null"...)
 	}
 }
@@ -160,7 +191,7 @@ func (r *Result) Int(v int64) {
 	if !r.key() {
 		return
 	}
-	if v > maxSafe || v < -maxSafe {
+	if (v > maxSafe || v < -maxSafe) && r.shape != RowsAsCSV {
 		r.states[r.col-1] |= hasBigInt
 	}
 	start := len(r.buf)
@@ -175,11 +206,11 @@ func (r *Result) Float(v float64) {
 	}
 	switch {
 	case math.IsNaN(v):
-		r.buf = append(r.buf, `"NaN"`...)
+		r.word("NaN")
 	case math.IsInf(v, 1):
-		r.buf = append(r.buf, `"Infinity"`...)
+		r.word("Infinity")
 	case math.IsInf(v, -1):
-		r.buf = append(r.buf, `"-Infinity"`...)
+		r.word("-Infinity")
 	default:
 		start := len(r.buf)
 		r.buf = appendFloat(r.buf, v)
@@ -202,7 +233,20 @@ func (r *Result) Text(v []byte) {
 		r.base64Object(v)
 		return
 	}
+	if r.shape == RowsAsCSV {
+		r.buf = appendField(r.buf, v)
+		return
+	}
 	r.buf = appendString(r.buf, v)
+}
+
+// word writes what a number may be without being one.
+func (r *Result) word(s string) {
+	if r.shape == RowsAsCSV {
+		r.buf = append(r.buf, s...)
+		return
+	}
+	r.buf = appendString(r.buf, s)
 }
 
 // Bytes writes bytes. v is not kept.
@@ -216,6 +260,11 @@ func (r *Result) Bytes(v []byte) {
 		return
 	}
 	start := len(r.buf)
+	if r.shape == RowsAsCSV {
+		r.buf = base64.StdEncoding.AppendEncode(r.buf, v)
+		r.remember(start, growField, true)
+		return
+	}
 	r.base64String(v)
 	r.remember(start, growBytes, true)
 }
@@ -235,6 +284,7 @@ func (r *Result) JSON(v []byte) {
 
 // truncated writes the head of a value that is too long.
 func (r *Result) truncated(v []byte, isText bool) {
+	defer r.field(len(r.buf))
 	head := v[:r.limits.MaxCellBytes]
 	if isText {
 		head = wholeRunes(head)
@@ -252,6 +302,7 @@ func (r *Result) truncated(v []byte, isText bool) {
 }
 
 func (r *Result) base64Object(v []byte) {
+	defer r.field(len(r.buf))
 	r.buf = append(r.buf, `{"$base64":`...)
 	r.base64String(v)
 	r.buf = append(r.buf, '}')
@@ -268,7 +319,11 @@ func (r *Result) base64String(v []byte) {
 func (r *Result) Finish(more bool) json.RawMessage {
 	r.rewrite()
 	b := r.buf
-	b = append(b, `],"row_count":`...)
+	if r.shape == RowsAsCSV {
+		b = append(b, `","row_count":`...)
+	} else {
+		b = append(b, `],"row_count":`...)
+	}
 	b = strconv.AppendInt(b, int64(r.rows), 10)
 	switch {
 	case r.full:
@@ -308,9 +363,13 @@ func (r *Result) rewrite() {
 			done = end
 		case c.bytes && state&mixed == mixed:
 			out = append(out, r.buf[done:c.at]...)
-			out = append(out, `{"$base64":`...)
+			before, after := `{"$base64":`, `}`
+			if r.shape == RowsAsCSV {
+				before, after = fieldBytes, fieldEnd
+			}
+			out = append(out, before...)
 			out = append(out, r.buf[c.at:end]...)
-			out = append(out, '}')
+			out = append(out, after...)
 			done = end
 		}
 	}

@@ -91,7 +91,7 @@ func (c *conn) run(st *statement, s engine.Statement) (json.RawMessage, error) {
 		_ = st.stmt.Reset() // repeats the error of Step
 		_ = st.stmt.ClearBindings()
 	}()
-	r := engine.NewResult(st.header, c.db.limits, c.db.limits.Rows(s.MaxRows), st.size)
+	r := engine.NewResult(st.header, c.db.limits, c.db.limits.Rows(s.MaxRows), st.size).As(s.RowsAs)
 	more := false
 	for st.stmt.Step() {
 		// One row more is fetched than wanted, to know whether there is one.
