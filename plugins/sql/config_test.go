@@ -120,7 +120,7 @@ func TestTheTools(t *testing.T) {
 	}
 	defer d.Close()
 
-	tables, err := d.listTables(t.Context(), struct{}{})
+	tables, err := d.listTables(t.Context(), tablesIn{})
 	if got, _ := json.Marshal(tables); err != nil || string(got) != `{"tables":[{"name":"orders","kind":"table"},{"name":"totals","kind":"view"}]}` {
 		t.Errorf("%s %v", got, err)
 	}
@@ -148,7 +148,7 @@ func TestTheTools(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.listTables(ctx, struct{}{}); !errors.Is(err, context.Canceled) {
+	if _, err := d.listTables(ctx, tablesIn{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
