@@ -32,7 +32,7 @@ func byHand(t *testing.T, args ...string) (string, error) {
 }
 
 func TestThePluginSaysWhatItIs(t *testing.T) {
-	out, err := byHand(t, "describe", "--config", `{"dsn": "sqlite:`+shop(t)+`"}`)
+	out, err := byHand(t, "describe", "--config", `{"dsn": "sqlite:`+shop(t)+`", "allowed_tables": ["orders"]}`)
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

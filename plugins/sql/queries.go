@@ -153,6 +153,11 @@ func (q namedQuery) input() (json.RawMessage, error) {
 
 // statement binds arguments; none of them ever becomes part of the text.
 func (q namedQuery) statement(args map[string]json.RawMessage) (engine.Statement, error) {
+	for name := range args {
+		if !slices.ContainsFunc(q.Params, func(p queryParam) bool { return p.Name == name }) {
+			return engine.Statement{}, toolwharf.Invalid(engine.CodeBindValue, fmt.Sprintf("there is no argument %.64q", name))
+		}
+	}
 	values := make([]json.RawMessage, len(q.Params))
 	for i, p := range q.Params {
 		v, given := args[p.Name]

@@ -148,7 +148,7 @@ func (d *DB) Query(ctx context.Context, s engine.Statement) (json.RawMessage, er
 	if err != nil {
 		return nil, err
 	}
-	return d.run(ctx, v, &reading{sql: v.SQL, params: params, limits: d.limits, rows: d.limits.Rows(s.MaxRows)})
+	return d.run(ctx, v, &reading{sql: v.SQL, params: params, limits: d.limits, rows: d.limits.Rows(s.MaxRows), as: s.RowsAs})
 }
 
 // run runs a statement that was judged.

@@ -23,6 +23,7 @@ type reading struct {
 	params [][]byte
 	limits engine.Limits
 	rows   int // at most
+	as     engine.RowsAs
 
 	result  *engine.Result
 	columns []column
@@ -110,7 +111,7 @@ func (r *reading) describe(m *pgproto3.RowDescription) {
 		names[i] = string(f.Name)
 		r.columns[i] = columnOf(f.DataTypeOID)
 	}
-	r.result = engine.NewResult(engine.NewHeader(names), r.limits, r.rows, 0)
+	r.result = engine.NewResult(engine.NewHeader(names), r.limits, r.rows, 0).As(r.as)
 }
 
 // row writes one row; false says that reading on is not worth it.
