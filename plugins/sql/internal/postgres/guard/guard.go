@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	tree "github.com/pganalyze/pg_query_go/v6"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/toolwharf/toolwharf/plugins/sql/internal/engine"
 )
@@ -51,34 +49,31 @@ func (g *Guard) Judge(ctx context.Context, sql string) (*engine.Verdict, error) 
 }
 
 func (g *Guard) judge(ctx context.Context, sql string) (*engine.Verdict, error) {
-	comment, err := lex(sql)
+	comments, err := lex(sql)
 	switch {
 	case err != nil:
 		return nil, err
-	case comment >= 0 && !g.rules.Strip:
-		return nil, engine.Comment(comment)
+	case len(comments) > 0 && !g.rules.Strip:
+		return nil, engine.Comment(comments[0].start)
 	}
+	sql = blank(sql, comments)
 	parsed, err := parse(ctx, sql)
 	if err != nil {
 		return nil, err
 	}
-	v, err := g.judgeTree(sql, parsed)
-	if err != nil || comment < 0 {
-		return v, err
-	}
-	return g.strip(ctx, parsed)
+	return g.judgeTree(sql, parsed)
 }
 
 // judgeTree judges what the parser made of sql.
 func (g *Guard) judgeTree(sql string, parsed *tree.ParseResult) (*engine.Verdict, error) {
-	switch len(parsed.Stmts) {
+	switch len(parsed.GetStmts()) {
 	case 0:
 		return nil, engine.Syntax("there is no statement")
 	case 1:
 	default:
-		return nil, engine.MultipleStatements(startOf(sql, int(parsed.Stmts[1].StmtLocation)))
+		return nil, engine.MultipleStatements(startOf(sql, int(parsed.GetStmts()[1].GetStmtLocation())))
 	}
-	node := parsed.Stmts[0].Stmt
+	node := parsed.GetStmts()[0].GetStmt()
 	if node.GetSelectStmt() == nil {
 		return nil, engine.NotSelect(statementKind(node))
 	}
@@ -89,46 +84,23 @@ func (g *Guard) judgeTree(sql string, parsed *tree.ParseResult) (*engine.Verdict
 	return j.verdict(sql), nil
 }
 
-// strip makes a text without comments of a tree, and judges that: it is what
-// runs.
-func (g *Guard) strip(ctx context.Context, parsed *tree.ParseResult) (*engine.Verdict, error) {
-	text, err := deparse(ctx, parsed)
-	if err != nil {
-		return nil, engine.ConstructNotAllowed("a comment in such a statement")
+// blank is sql with a blank for each byte of a comment. A comment is a blank to
+// PostgreSQL, so that nothing else changes, offsets included; and what is
+// judged is what runs. The parser's own way from a tree to a text is of no use
+// here: it writes over the parser's memory for an expression a hundred deep.
+func blank(sql string, comments []span) string {
+	if len(comments) == 0 {
+		return sql
 	}
-	if comment, err := lex(text); err != nil || comment >= 0 {
-		return nil, engine.ConstructNotAllowed("a comment in such a statement")
-	}
-	again, err := parse(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	// Fingerprints would not do: they are the same for all literals.
-	withoutPlaces(parsed.ProtoReflect())
-	reference := proto.Clone(again)
-	withoutPlaces(reference.ProtoReflect())
-	if !proto.Equal(parsed, reference) {
-		return nil, engine.ConstructNotAllowed("a comment in such a statement")
-	}
-	return g.judgeTree(text, again)
-}
-
-// withoutPlaces forgets where in the text the parts of a tree stand.
-func withoutPlaces(m protoreflect.Message) {
-	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case f.Name() == "location", f.Name() == "stmt_location", f.Name() == "stmt_len":
-			m.Clear(f)
-		case f.Message() == nil:
-		case f.IsList():
-			for i := range v.List().Len() {
-				withoutPlaces(v.List().Get(i).Message())
+	b := []byte(sql)
+	for _, c := range comments {
+		for i := c.start; i < c.end; i++ {
+			if !isNewline(b[i]) {
+				b[i] = ' '
 			}
-		default:
-			withoutPlaces(v.Message())
 		}
-		return true
-	})
+	}
+	return string(b)
 }
 
 // startOf is where a statement begins that follows at offset.

@@ -15,39 +15,42 @@ const (
 	// maxDepth is how deep parentheses and brackets may be nested.
 	maxDepth = 200
 	// maxLinks is how many words and operators a statement may have. The parser
-	// nests without parentheses too (1+1+1, NOT NOT x, UNION) and has a stack
-	// that ends; lists of values do not count.
+	// nests without parentheses too (1+1+1, - - 1, UNION) and has a stack
+	// that ends, at about 3000; lists of values do not count.
 	maxLinks = 2000
 )
 
+// span is a part of a text.
+type span struct{ start, end int }
+
 // lex refuses what no reader needs and what could end the parser, and says
-// where the first comment is, or -1. It splits a text as PostgreSQL does
+// where comments are. It splits a text as PostgreSQL does
 // (scan.l), as far as that is needed to know a comment from a literal.
-func lex(sql string) (comment int, err error) {
+func lex(sql string) ([]span, error) {
 	switch {
 	case len(sql) > engine.MaxSQLBytes:
-		return -1, engine.Syntax(fmt.Sprintf("the statement has %d bytes, the limit is %d", len(sql), engine.MaxSQLBytes))
+		return nil, engine.Syntax(fmt.Sprintf("the statement has %d bytes, the limit is %d", len(sql), engine.MaxSQLBytes))
 	case !utf8.ValidString(sql):
-		return -1, engine.Syntax("the statement is not valid UTF-8")
+		return nil, engine.Syntax("the statement is not valid UTF-8")
 	}
 	if i := strings.IndexByte(sql, 0); i >= 0 {
-		return -1, engine.Syntax(fmt.Sprintf("the statement has a NUL character (offset %d)", i))
+		return nil, engine.Syntax(fmt.Sprintf("the statement has a NUL character (offset %d)", i))
 	}
-	l := lexer{sql: sql, comment: -1}
+	l := lexer{sql: sql}
 	for l.pos < len(sql) {
 		if err := l.next(); err != nil {
-			return -1, err
+			return nil, err
 		}
 	}
-	return l.comment, nil
+	return l.comments, nil
 }
 
 type lexer struct {
-	sql     string
-	pos     int
-	depth   int
-	links   int
-	comment int
+	sql      string
+	pos      int
+	depth    int
+	links    int
+	comments []span
 }
 
 // at is the byte n behind the position, or 0.
@@ -113,23 +116,17 @@ func (l *lexer) link() error {
 	return nil
 }
 
-func (l *lexer) found(comment int) {
-	if l.comment < 0 {
-		l.comment = comment
-	}
-}
-
 func (l *lexer) lineComment() {
-	l.found(l.pos)
+	start := l.pos
 	for l.pos < len(l.sql) && !isNewline(l.at(0)) {
 		l.pos++
 	}
+	l.comments = append(l.comments, span{start, l.pos})
 }
 
 // blockComment reads a comment, in which others may stand.
 func (l *lexer) blockComment() error {
 	start, depth := l.pos, 0
-	l.found(start)
 	for l.pos < len(l.sql) {
 		switch {
 		case l.at(0) == '/' && l.at(1) == '*':
@@ -139,6 +136,7 @@ func (l *lexer) blockComment() error {
 			depth--
 			l.pos += 2
 			if depth == 0 {
+				l.comments = append(l.comments, span{start, l.pos})
 				return nil
 			}
 		default:

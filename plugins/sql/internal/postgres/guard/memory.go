@@ -39,7 +39,11 @@ func (m *memory) find(text string) *engine.Verdict {
 		return nil
 	}
 	m.recent.MoveToFront(e)
-	v := e.Value.(*recollection).verdict
+	r, ok := e.Value.(*recollection)
+	if !ok {
+		return nil
+	}
+	v := r.verdict
 	return &v
 }
 
@@ -58,7 +62,8 @@ func (m *memory) keep(text string, v *engine.Verdict) {
 	m.byText[text] = m.recent.PushFront(&recollection{text, *v})
 	if m.recent.Len() > memorySize {
 		oldest := m.recent.Back()
-		m.recent.Remove(oldest)
-		delete(m.byText, oldest.Value.(*recollection).text)
+		if r, ok := m.recent.Remove(oldest).(*recollection); ok {
+			delete(m.byText, r.text)
+		}
 	}
 }

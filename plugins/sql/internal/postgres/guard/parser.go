@@ -5,6 +5,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime/debug"
@@ -20,6 +21,11 @@ import (
 // parse at a time there is one.
 var turn = make(chan struct{}, 1)
 
+// broken is set once the parser has crashed; it belongs to whoever has the turn.
+var broken bool
+
+var errBroken = engine.Unavailable(errors.New("the parser of SQL has crashed; restart the plugin"))
+
 // Warm starts the parser in the background, so that the first statement need
 // not wait for its compilation. The library keeps no compiled code on disk and
 // has no way to be told to; what compiling took is given back to the system.
@@ -33,32 +39,27 @@ func Warm() {
 
 // parse is the tree of a text. The context ends the wait for a turn; a parse
 // takes less than a millisecond and is not ended.
-func parse(ctx context.Context, sql string) (*tree.ParseResult, error) {
-	return withParser(ctx, func() (*tree.ParseResult, error) { return parser.Parse(sql) })
-}
-
-// deparse is the text of a tree.
-func deparse(ctx context.Context, t *tree.ParseResult) (string, error) {
-	return withParser(ctx, func() (string, error) { return parser.Deparse(t) })
-}
-
-func withParser[T any](ctx context.Context, use func() (T, error)) (result T, err error) {
+func parse(ctx context.Context, sql string) (result *tree.ParseResult, err error) {
 	select {
 	case turn <- struct{}{}:
 	case <-ctx.Done():
-		return result, ctx.Err()
+		return nil, ctx.Err()
 	}
 	defer func() { <-turn }()
-	// The lexer keeps away what is known to overflow the parser's stack. If
-	// something does it all the same, it costs its own statement alone.
+	if broken {
+		return nil, errBroken
+	}
+	// The lexer keeps away what is known to overflow the parser's stack. After
+	// something else did, there is no trusting it: the library would go on with
+	// the same memory.
 	defer func() {
 		if p := recover(); p != nil {
-			err = engine.Syntax("the statement is too deeply nested to be parsed")
+			broken, result, err = true, nil, errBroken
 		}
 	}()
-	result, err = use()
+	result, err = parser.Parse(sql)
 	if err != nil {
-		return result, syntaxError(err)
+		return nil, syntaxError(err)
 	}
 	return result, nil
 }

@@ -136,17 +136,17 @@ func (j *judge) fields(m protoreflect.Message, s *scope, but protoreflect.Name) 
 // itself: to its later siblings and in the body. Under RECURSIVE all are
 // visible to all.
 func (j *judge) query(n *tree.SelectStmt, s *scope) error {
-	if w := n.WithClause; w != nil {
-		if w.Recursive {
-			for _, c := range w.Ctes {
+	if w := n.GetWithClause(); w != nil {
+		if w.GetRecursive() {
+			for _, c := range w.GetCtes() {
 				s = &scope{c.GetCommonTableExpr().GetCtename(), s}
 			}
 		}
-		for _, c := range w.Ctes {
+		for _, c := range w.GetCtes() {
 			if err := j.message(c.ProtoReflect(), s); err != nil {
 				return err
 			}
-			if !w.Recursive {
+			if !w.GetRecursive() {
 				s = &scope{c.GetCommonTableExpr().GetCtename(), s}
 			}
 		}
@@ -156,10 +156,10 @@ func (j *judge) query(n *tree.SelectStmt, s *scope) error {
 
 // table judges the name of a table. One with a schema is never that of a WITH.
 func (j *judge) table(n *tree.RangeVar, s *scope) error {
-	name := engine.Name{Schema: n.Schemaname, Name: n.Relname}
+	name := engine.Name{Schema: n.GetSchemaname(), Name: n.GetRelname()}
 	switch {
-	case n.Catalogname != "":
-		return engine.TableNotAllowed(engine.Name{Name: n.Catalogname}.String() + "." + name.String())
+	case n.GetCatalogname() != "":
+		return engine.TableNotAllowed(engine.Name{Name: n.GetCatalogname()}.String() + "." + name.String())
 	case name.Schema == "" && s.has(name.Name):
 	case !j.rules.table(name):
 		return engine.TableNotAllowed(name.String())
@@ -179,18 +179,18 @@ func (j *judge) named(node any) error {
 		return j.call(n)
 	case *tree.SQLValueFunction:
 		// SVFOP_CURRENT_DATE is current_date; _N is a precision.
-		name := strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(n.Op.String(), "SVFOP_"), "_N"))
-		return j.callable(engine.Name{Name: name}, n.Location)
+		name := strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(n.GetOp().String(), "SVFOP_"), "_N"))
+		return j.callable(engine.Name{Name: name}, n.GetLocation())
 	case *tree.A_Expr:
 		return j.expression(n)
 	case *tree.SubLink:
-		return j.operator(n.OperName)
+		return j.operator(n.GetOperName())
 	case *tree.SortBy:
-		return j.operator(n.UseOp)
+		return j.operator(n.GetUseOp())
 	case *tree.TypeName:
 		return j.dataType(n)
 	case *tree.CollateClause:
-		return collation(n.Collname)
+		return collation(n.GetCollname())
 	case *tree.ColumnDef:
 		return collation(n.GetCollClause().GetCollname())
 	case *tree.RangeTableSample:
@@ -200,20 +200,20 @@ func (j *judge) named(node any) error {
 	case *tree.A_Indirection:
 		return j.indirection(n)
 	case *tree.ParamRef:
-		if n.Number < 1 {
+		if n.GetNumber() < 1 {
 			return engine.ConstructNotAllowed("a parameter without a number")
 		}
-		j.params = max(j.params, int(n.Number))
+		j.params = max(j.params, int(n.GetNumber()))
 	}
 	return nil
 }
 
 func (j *judge) call(n *tree.FuncCall) error {
-	name, ok := nameOf(n.Funcname)
+	name, ok := nameOf(n.GetFuncname())
 	if !ok {
-		return engine.ConstructNotAllowed(fmt.Sprintf("a function of another database (offset %d)", n.Location))
+		return engine.ConstructNotAllowed(fmt.Sprintf("a function of another database (offset %d)", n.GetLocation()))
 	}
-	if err := j.callable(name, n.Location); err != nil || j.rules.functions[name] {
+	if err := j.callable(name, n.GetLocation()); err != nil || j.rules.functions[name] {
 		return err
 	}
 	switch {
@@ -239,17 +239,15 @@ func (j *judge) callable(name engine.Name, at int32) error {
 // expression judges the operator of an expression. BETWEEN has its own name
 // for one.
 func (j *judge) expression(n *tree.A_Expr) error {
-	switch n.Kind {
-	case tree.A_Expr_Kind_AEXPR_BETWEEN, tree.A_Expr_Kind_AEXPR_NOT_BETWEEN,
-		tree.A_Expr_Kind_AEXPR_BETWEEN_SYM, tree.A_Expr_Kind_AEXPR_NOT_BETWEEN_SYM:
-		for _, op := range []string{"<", "<=", ">", ">="} {
-			if !j.rules.operator(engine.Name{Name: op}) {
-				return refusedOperator(engine.Name{Name: op})
-			}
-		}
-		return nil
+	if !strings.Contains(n.GetKind().String(), "BETWEEN") {
+		return j.operator(n.GetName())
 	}
-	return j.operator(n.Name)
+	for _, op := range []string{"<", "<=", ">", ">="} {
+		if !j.rules.operator(engine.Name{Name: op}) {
+			return refusedOperator(engine.Name{Name: op})
+		}
+	}
+	return nil
 }
 
 // operator judges an operator, if there is one.
@@ -265,10 +263,10 @@ func (j *judge) operator(parts []*tree.Node) error {
 }
 
 func (j *judge) dataType(n *tree.TypeName) error {
-	name, ok := nameOf(n.Names)
+	name, ok := nameOf(n.GetNames())
 	switch {
-	case !ok, n.PctType, n.Setof, n.TypeOid != 0, !j.rules.dataType(name):
-		return engine.ConstructNotAllowed(fmt.Sprintf("type %s (offset %d)", name, n.Location))
+	case !ok, n.GetPctType(), n.GetSetof(), n.GetTypeOid() != 0, !j.rules.dataType(name):
+		return engine.ConstructNotAllowed(fmt.Sprintf("type %s (offset %d)", name, n.GetLocation()))
 	}
 	return nil
 }
@@ -276,21 +274,21 @@ func (j *judge) dataType(n *tree.TypeName) error {
 // column judges alias.name, which may be a call of name(alias). A name alone
 // is none.
 func (j *judge) column(n *tree.ColumnRef) error {
-	if len(n.Fields) < 2 {
+	if len(n.GetFields()) < 2 {
 		return nil
 	}
-	last := n.Fields[len(n.Fields)-1].GetString_()
-	if last == nil || j.rules.field(last.Sval, true) {
+	last := n.GetFields()[len(n.GetFields())-1].GetString_()
+	if last == nil || j.rules.field(last.GetSval(), true) {
 		return nil
 	}
-	return refusedField(last.Sval, n.Location)
+	return refusedField(last.GetSval(), n.GetLocation())
 }
 
 // indirection judges (expression).name, which may be a call as well.
 func (j *judge) indirection(n *tree.A_Indirection) error {
-	for _, i := range n.Indirection {
-		if name := i.GetString_(); name != nil && !j.rules.field(name.Sval, false) {
-			return refusedField(name.Sval, n.Arg.GetColumnRef().GetLocation())
+	for _, i := range n.GetIndirection() {
+		if name := i.GetString_(); name != nil && !j.rules.field(name.GetSval(), false) {
+			return refusedField(name.GetSval(), n.GetArg().GetColumnRef().GetLocation())
 		}
 	}
 	return nil
@@ -314,22 +312,22 @@ func nameOf(parts []*tree.Node) (engine.Name, bool) {
 
 // boundedCall wants the length of a padding as a number in the statement.
 func boundedCall(name string, n *tree.FuncCall) error {
-	if len(n.Args) >= 2 && n.Args[1].GetAConst().GetIval() != nil && !n.FuncVariadic &&
-		n.Args[1].GetAConst().GetIval().Ival <= maxPadding {
+	if len(n.GetArgs()) >= 2 && n.GetArgs()[1].GetAConst().GetIval() != nil && !n.GetFuncVariadic() &&
+		n.GetArgs()[1].GetAConst().GetIval().GetIval() <= maxPadding {
 		return nil
 	}
-	return engine.ConstructNotAllowed(fmt.Sprintf("%s (offset %d) to a length that is no plain number up to %d", name, n.Location, maxPadding))
+	return engine.ConstructNotAllowed(fmt.Sprintf("%s (offset %d) to a length that is no plain number up to %d", name, n.GetLocation(), maxPadding))
 }
 
 // boundedFormat wants the template of a format in the statement, without
 // widths of more than three digits or from an argument.
 func boundedFormat(n *tree.FuncCall) error {
 	refused := engine.ConstructNotAllowed(fmt.Sprintf(
-		"format (offset %d) with a template that is no plain literal, or with a width of more than three digits or from an argument", n.Location))
-	if len(n.Args) == 0 || n.FuncVariadic && len(n.Args) == 1 || n.Args[0].GetAConst().GetSval() == nil {
+		"format (offset %d) with a template that is no plain literal, or with a width of more than three digits or from an argument", n.GetLocation()))
+	if len(n.GetArgs()) == 0 || n.GetFuncVariadic() && len(n.GetArgs()) == 1 || n.GetArgs()[0].GetAConst().GetSval() == nil {
 		return refused
 	}
-	template := n.Args[0].GetAConst().GetSval().Sval
+	template := n.GetArgs()[0].GetAConst().GetSval().GetSval()
 	for i := 0; i < len(template); i++ {
 		if template[i] != '%' {
 			continue
@@ -362,7 +360,7 @@ func collation(parts []*tree.Node) error {
 }
 
 func sampling(n *tree.RangeTableSample) error {
-	name, ok := nameOf(n.Method)
+	name, ok := nameOf(n.GetMethod())
 	if !ok || name.Schema != "" && name.Schema != catalogSchema || !samplings[name.Name] {
 		return engine.ConstructNotAllowed("TABLESAMPLE " + name.String())
 	}
