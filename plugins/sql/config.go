@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/toolwharf/toolwharf/plugins/sql/internal/engine"
+	"github.com/toolwharf/toolwharf/plugins/sql/internal/postgres"
 	"github.com/toolwharf/toolwharf/plugins/sql/internal/sqlite"
 	toolwharf "github.com/toolwharf/toolwharf/sdk/go"
 )
 
 // config is the adapter's configuration.
 type config struct {
-	DSN                 toolwharf.Secret      `json:"dsn" jsonschema:"The database: sqlite:FILE. Relative to the directory that the plugin runs in."`
+	DSN                 toolwharf.Secret      `json:"dsn" jsonschema:"The database: sqlite:FILE, relative to the directory that the plugin runs in, or postgres://USER:PASSWORD@HOST/DATABASE."`
 	AllowedTables       []string              `json:"allowed_tables,omitempty" jsonschema:"Tables and views that may be read; nothing else may. What a listed view reads need not be listed. \"*\" lists all. Empty: nothing may be read."`
 	AllowedFunctions    []string              `json:"allowed_functions,omitempty" jsonschema:"Functions that may be called besides those that are known to be harmless."`
 	Queries             map[string]namedQuery `json:"queries,omitempty" jsonschema:"Statements of the operator's, each a tool of its own, by name."`
@@ -36,6 +37,13 @@ type config struct {
 
 // check judges a configuration without looking at anything but itself.
 func check(_ context.Context, c config) ([]toolwharf.Grant, error) {
+	if c.dialect() == dialectPostgres {
+		address, err := postgres.Address(c.DSN.Reveal())
+		if err = errors.Join(postgresFault(err), checkNames(c.AllowedTables), checkQueries(c.Queries)); err != nil {
+			return nil, err
+		}
+		return []toolwharf.Grant{toolwharf.Connect(address)}, nil
+	}
 	path, err := c.file()
 	if err = errors.Join(err, checkTables(c.AllowedTables), c.checkSQLite(), checkQueries(c.Queries)); err != nil {
 		return nil, err
@@ -96,6 +104,24 @@ func (c config) checkSQLite() error {
 	return errors.Join(faults...)
 }
 
+// checkNames refuses entries that are no names of tables where those may have a
+// schema.
+func checkNames(tables []string) error {
+	var faults []error
+	for i, t := range tables {
+		if t == "*" {
+			continue
+		}
+		if _, err := engine.ParseName(t); err != nil {
+			faults = append(faults, &toolwharf.ConfigError{
+				Pointer: fmt.Sprintf("/allowed_tables/%d", i), Summary: err.Error(),
+				Detail: `write name, schema.name, or either part in double quotes`,
+			})
+		}
+	}
+	return errors.Join(faults...)
+}
+
 // checkTables refuses entries that cannot be meant.
 func checkTables(tables []string) error {
 	var faults []error
@@ -129,15 +155,15 @@ func filePath(dsn string) (string, error) {
 	fault := func(summary, detail string) error {
 		return &toolwharf.ConfigError{Pointer: "/dsn", Summary: summary, Detail: detail}
 	}
-	const form = "write sqlite:FILE, for example sqlite:shop.db"
+	const form = "write sqlite:FILE, for example sqlite:shop.db, or postgres://USER@HOST/DATABASE"
 	scheme, rest, ok := strings.Cut(dsn, ":")
 	if !ok {
 		return "", fault("the DSN has no scheme", form)
 	}
 	switch strings.ToLower(scheme) {
 	case "sqlite", "sqlite3":
-	case "postgres", "postgresql", "mysql", "mariadb":
-		return "", fault(scheme+" is not built yet", "for now this plugin reads SQLite only; "+form)
+	case "mysql", "mariadb":
+		return "", fault(scheme+" is not built yet", "for now this plugin reads SQLite and PostgreSQL; "+form)
 	default:
 		// A drive letter, a password: whatever stands there is not told.
 		return "", fault("the scheme of the DSN is unknown", form)
@@ -176,7 +202,31 @@ func openDatabase(ctx context.Context, c config) (*database, error) {
 
 // open opens whichever engine the scheme of the DSN asks for.
 func open(ctx context.Context, c config) (engine.Engine, error) {
+	if c.dialect() == dialectPostgres {
+		return openPostgres(ctx, c)
+	}
 	return openSQLite(ctx, c)
+}
+
+func openPostgres(ctx context.Context, c config) (engine.Engine, error) {
+	db, err := postgres.Open(ctx, c.DSN.Reveal(), postgres.Options{
+		Tables: c.AllowedTables, Functions: c.AllowedFunctions, Limits: c.limits(ctx),
+		Strip: c.Comments == "strip", VerifyServer: c.Verify == "server", RequireReadonlyRole: c.RequireReadonlyRole,
+		Dial: toolwharf.Dialer().DialContext,
+		Warn: func(text string) { toolwharf.ConfigWarning(ctx, "/dsn", text) },
+	})
+	if err != nil {
+		return nil, postgresFault(err)
+	}
+	return db, nil
+}
+
+// postgresFault says where in the configuration a fault of the DSN is.
+func postgresFault(err error) error {
+	if fault, ok := errors.AsType[*postgres.OpenError](err); ok {
+		return &toolwharf.ConfigError{Pointer: "/dsn", Summary: fault.Summary, Detail: fault.Detail}
+	}
+	return err
 }
 
 // limits are those of the configuration, within the host's.

@@ -37,19 +37,17 @@ func TestADSNNamesAFile(t *testing.T) {
 
 func TestAWrongDSNIsAFaultThatDoesNotQuoteIt(t *testing.T) {
 	for dsn, want := range map[string]string{
-		"":                               "no scheme",
-		"shop.db":                        "no scheme",
-		"sqlite:":                        "no file",
-		"sqlite://":                      "absolute path",
-		"sqlite://hunter2/shop.db":       "absolute path",
-		"sqlite::memory:":                "in memory",
-		"sqlite:a\x00b":                  "NUL",
-		"postgres://u:hunter2@db/shop":   "not built yet",
-		"postgresql://u:hunter2@db/shop": "not built yet",
-		"mysql://u:hunter2@db/shop":      "not built yet",
-		"oracle://u:hunter2@db/shop":     "unknown",
-		"hunter2:x":                      "unknown",
-		"C:\\hunter2\\shop.db":           "unknown",
+		"":                           "no scheme",
+		"shop.db":                    "no scheme",
+		"sqlite:":                    "no file",
+		"sqlite://":                  "absolute path",
+		"sqlite://hunter2/shop.db":   "absolute path",
+		"sqlite::memory:":            "in memory",
+		"sqlite:a\x00b":              "NUL",
+		"mysql://u:hunter2@db/shop":  "not built yet",
+		"oracle://u:hunter2@db/shop": "unknown",
+		"hunter2:x":                  "unknown",
+		"C:\\hunter2\\shop.db":       "unknown",
 	} {
 		_, err := filePath(dsn)
 		var fault *toolwharf.ConfigError

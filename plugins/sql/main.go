@@ -5,8 +5,8 @@
 // tables only, statements that read only, within bounds. README.md says how it
 // is configured.
 //
-// One process serves one database. SQLite is built in; PostgreSQL and MySQL
-// will stand beside it, each a package that implements engine.Engine.
+// One process serves one database. SQLite and PostgreSQL are each a package that
+// implements engine.Engine.
 package main
 
 import (

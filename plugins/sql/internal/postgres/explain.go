@@ -45,7 +45,53 @@ func (d *DB) Explain(ctx context.Context, s engine.Statement, analyze bool) (jso
 	if len(answer.Rows) != 1 {
 		return nil, engine.DBError("the plan is larger than max_bytes; explain a part of the statement")
 	}
-	return answer.Rows[0].Plan, nil
+	plan := answer.Rows[0].Plan
+	if err := d.showable(plan); err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+// showable refuses a plan that names what is not listed: a view's plan tells of the
+// tables under it, a partitioned table's of its partitions.
+func (d *DB) showable(plan json.RawMessage) error {
+	if d.all {
+		return nil
+	}
+	var nodes any
+	if err := json.Unmarshal(plan, &nodes); err != nil {
+		return err
+	}
+	listed := map[string]bool{}
+	for _, t := range d.tables {
+		listed[t.Name] = true
+	}
+	if !namesOnly(nodes, listed) {
+		return engine.ConstructNotAllowed("explaining a view or a partitioned table that reads what is not in allowed_tables")
+	}
+	return nil
+}
+
+// namesOnly says whether all relations of a plan are among the listed ones.
+func namesOnly(node any, listed map[string]bool) bool {
+	switch n := node.(type) {
+	case []any:
+		for _, child := range n {
+			if !namesOnly(child, listed) {
+				return false
+			}
+		}
+	case map[string]any:
+		if name, ok := n["Relation Name"].(string); ok && !listed[name] {
+			return false
+		}
+		for _, child := range n {
+			if !namesOnly(child, listed) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Sample gives the first n rows that the server comes across in a table. The

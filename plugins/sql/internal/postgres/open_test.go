@@ -66,3 +66,16 @@ func TestAllowedFunctionsAreNames(t *testing.T) {
 		t.Errorf("the operator allowed it: %s %v", raw, err)
 	}
 }
+
+// A view may be read without what lies under it, so nothing names that either.
+func TestAPlanThatNamesWhatIsNotListedIsNotShown(t *testing.T) {
+	d := guarded(t, database(t, ""), Options{Tables: []string{"orders", "v_leak"}})
+	plan, err := d.Explain(t.Context(), engine.Statement{SQL: "SELECT id FROM orders"}, false)
+	if err != nil || !strings.Contains(string(plan), `"Relation Name": "orders"`) {
+		t.Errorf("%s, %v", plan, err)
+	}
+	plan, err = d.Explain(t.Context(), engine.Statement{SQL: "SELECT o.id FROM orders o JOIN v_leak v ON true"}, false)
+	if code(err) != engine.CodeConstructNotAllowed || strings.Contains(err.Error(), "secrets") {
+		t.Errorf("%s, %v", plan, err)
+	}
+}
