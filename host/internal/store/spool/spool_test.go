@@ -99,9 +99,7 @@ func TestRowsThatTheStoreHadAcceptedAreSpooledToo(t *testing.T) {
 	}
 	f.Spill(ended("c").Row, errRefused)
 	g := f.next(t, "host_B") // A has ended, and left this
-	if got := calls(g.rows(t)); !slices.Equal(got, []string{"a", "b", "c"}) {
-		t.Errorf("rows %v", got)
-	}
+	until(t, func() bool { return slices.Equal(calls(g.rows(t)), []string{"a", "b", "c"}) })
 }
 
 func TestAStoreThatIsLockedLosesNoRow(t *testing.T) {
@@ -133,10 +131,9 @@ func TestTheRowsOfALivingHostAreItsOwn(t *testing.T) {
 		t.Errorf("rows %v", got)
 	}
 	check(t, f.store.Close(t.Context()))
+	// Either of the others may be the one that brings it, in its own time.
 	h := f.next(t, "host_C")
-	if got := calls(h.rows(t)); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("rows %v", got)
-	}
+	until(t, func() bool { return slices.Equal(calls(h.rows(t)), []string{"a"}) })
 }
 
 func TestTheOutcomeOfACallThatWasReportedAsLostIsLate(t *testing.T) {
