@@ -23,28 +23,33 @@ func (d *database) sampleTable(ctx context.Context, in sampleIn) (json.RawMessag
 	return d.engine.Sample(ctx, engine.Name{Schema: in.Schema, Name: in.Table}, in.N)
 }
 
-type explainIn struct {
-	SQL    string            `json:"sql" minLength:"1" maxLength:"65536" jsonschema:"One statement, as query takes it."`
-	Params []json.RawMessage `json:"params,omitempty" jsonschema:"The values of the markers, in order."`
+var (
+	explainInput  = explainSchema("")
+	analyzeInput  = explainSchema(`, "analyze": {"type": "boolean", "description": "Run the statement as well, and say how long each part took."}`)
+	explainOutput = json.RawMessage(`{
+  "type": "object",
+  "properties": {"plan": {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "object"}]}, "description": "In the database's own terms."}},
+  "required": ["plan"]
+}`)
+)
+
+func explainSchema(more string) json.RawMessage {
+	return json.RawMessage(`{"type": "object", "properties": {` + statementProperties + more + `}, "required": ["sql"], "additionalProperties": false}`)
 }
 
-type analyzeIn struct {
-	explainIn
-
-	Analyze bool `json:"analyze,omitempty" jsonschema:"Run the statement as well, and say how long each part took."`
+type explainIn struct {
+	SQL     string            `json:"sql"`
+	Params  []json.RawMessage `json:"params,omitempty"`
+	Analyze bool              `json:"analyze,omitempty"`
 }
 
 type explainOut struct {
-	Plan any `json:"plan" jsonschema:"in the database's own terms"`
+	Plan json.RawMessage `json:"plan"`
 }
 
-// explain is the tool of that name.
+// explain is the tool of that name. Only where the operator allows that statements
+// are run does its schema have analyze.
 func (d *database) explain(ctx context.Context, in explainIn) (explainOut, error) {
-	return d.explainOrAnalyze(ctx, analyzeIn{explainIn: in})
-}
-
-// explainOrAnalyze is explain where the operator allows that statements are run.
-func (d *database) explainOrAnalyze(ctx context.Context, in analyzeIn) (explainOut, error) {
 	params, err := engine.ParseParams(in.Params)
 	if err != nil {
 		return explainOut{}, err
@@ -54,7 +59,7 @@ func (d *database) explainOrAnalyze(ctx context.Context, in analyzeIn) (explainO
 }
 
 type checkIn struct {
-	SQL string `json:"sql" minLength:"1" maxLength:"65536" jsonschema:"One statement, as query takes it."`
+	SQL string `json:"sql" min:"1" max:"65536" jsonschema:"One statement, as query takes it."`
 }
 
 type checkOut struct {

@@ -20,8 +20,8 @@ import (
 
 // namedQuery is a statement of the operator's that is a tool of its own.
 type namedQuery struct {
-	Description string       `json:"description" minLength:"1" jsonschema:"What the tool does and when to use it."`
-	SQL         string       `json:"sql" minLength:"1" maxLength:"65536" jsonschema:"One statement, judged like any other."`
+	Description string       `json:"description" min:"1" jsonschema:"What the tool does and when to use it."`
+	SQL         string       `json:"sql" min:"1" max:"65536" jsonschema:"One statement, judged like any other."`
 	Params      []queryParam `json:"params,omitempty" jsonschema:"The arguments of the tool, bound in this order."`
 	MaxRows     int          `json:"max_rows,omitempty" min:"0" jsonschema:"The most rows; the adapter's max_rows is the upper bound."`
 	RowsAs      string       `json:"rows_as,omitempty" default:"objects" enum:"objects,arrays,csv" jsonschema:"The shape of the rows."`
@@ -29,7 +29,7 @@ type namedQuery struct {
 
 // queryParam is one argument.
 type queryParam struct {
-	Name        string            `json:"name" minLength:"1" jsonschema:"Its name."`
+	Name        string            `json:"name" min:"1" jsonschema:"Its name."`
 	Type        string            `json:"type" enum:"string,integer,number,boolean" jsonschema:"What it is."`
 	Description string            `json:"description,omitempty" jsonschema:"What it means."`
 	Required    bool              `json:"required,omitempty" jsonschema:"It must be given. Otherwise it is default, or NULL."`

@@ -130,7 +130,7 @@ func fits(pattern, s string) bool {
 }
 
 type tableIn struct {
-	Table  string `json:"table" minLength:"1" jsonschema:"Its name, as list_tables has it."`
+	Table  string `json:"table" min:"1" jsonschema:"Its name, as list_tables has it."`
 	Schema string `json:"schema,omitempty" jsonschema:"Its schema; the default one if absent."`
 }
 
@@ -184,7 +184,7 @@ func (d *database) describeTable(ctx context.Context, in tableIn) (describeOut, 
 }
 
 type searchIn struct {
-	Text  string `json:"text" minLength:"1" jsonschema:"Text that a name or a comment holds; case does not matter."`
+	Text  string `json:"text" min:"1" jsonschema:"Text that a name or a comment holds; case does not matter."`
 	Kind  string `json:"kind,omitempty" enum:"table,column" jsonschema:"Only tables, or only columns."`
 	Limit int    `json:"limit,omitempty" default:"20" min:"1" max:"200" jsonschema:"The most matches wanted."`
 }
