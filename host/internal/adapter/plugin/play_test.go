@@ -136,6 +136,7 @@ func (p *part) Describe(ctx context.Context, _ *pluginv1.DescribeRequest) (*plug
 	switch p.as {
 	case "slow to describe itself":
 		<-ctx.Done()
+		return nil, ctx.Err() // an answer could still come in time
 	case "with a broken config schema":
 		r.ConfigSchema = []byte(`{"type":"strung"}`)
 	case "with a config", "with diagnostics", "ending in configure", "failing in configure":
