@@ -36,6 +36,7 @@ func TestAConditionThatDoesNotFitTheTypesOfAToolIsRemarkedUpon(t *testing.T) {
 		`args.n < "5"`:                           "args.n is a number in shop_pay; it is compared with a string",
 		`args.p * 1.19 < 100.0`:                  "args.p may be a whole number in shop_pay; * does not take it with a number with a fraction",
 		`args.p < "5"`:                           "args.p is a number in shop_pay; it is compared with a string",
+		`!(args.p < 1 && (args.p + 1 == 1))`:     "args.p may be a number with a fraction in shop_pay; + does not take it with a whole number",
 		`args.p + args.q < 5`:                    "args.p may be a whole number in shop_pay; + does not take it with a number with a fraction",
 		`args.n.startsWith("a")`:                 "args.n is a whole number in shop_pay; startsWith does not take it with a string",
 		`args.s && true`:                         "args.s is a string in shop_pay; it has to be true or false",
@@ -160,11 +161,11 @@ func (d *typed) schema() string {
 func (d *typed) values() (out []string) {
 	switch d.kind {
 	case "string":
-		return []string{`"a"`, `""`, `"xyz"`}
+		return []string{`"a"`, `""`, `"xyz"`, `"ax"`}
 	case "integer":
 		return []string{"1", "0", "2.0", "-3", "9007199254740993"}
 	case "number":
-		return []string{"1", "0.5", "1.5", "2.5", "2.0", "-1.25"}
+		return []string{"1", "0.5", "1.5", "2.5", "2.0", "-1.25", "0", "-3"}
 	case "boolean":
 		return []string{"true", "false"}
 	case "array":

@@ -112,6 +112,8 @@ func (t *argType) values(literals []ref.Val) (out []string) {
 		out = append(out, "1", "1.5", "0", t.minimum.String(), half(t.minimum), t.maximum.String())
 		out = append(out, spelledOut(literals, types.DoubleType)...)
 		out = append(out, spelledOut(literals, types.IntType)...)
+		out = append(out, between(literals)...)
+		out = append(out, beside(literals)...)
 	case "boolean":
 		out = append(out, "true", "false")
 	case "null":
@@ -183,6 +185,16 @@ func beside(literals []ref.Val) (out []string) {
 	for _, v := range literals {
 		if d, ok := v.(types.Double); ok {
 			out = append(out, strconv.FormatFloat(math.Floor(float64(d)), 'f', -1, 64), strconv.FormatFloat(math.Ceil(float64(d)), 'f', -1, 64))
+		}
+	}
+	return out
+}
+
+// between are the numbers with a fraction beside whole literals, as JSON.
+func between(literals []ref.Val) (out []string) {
+	for _, v := range literals {
+		if n, ok := v.(types.Int); ok {
+			out = append(out, half(json.Number(strconv.FormatInt(int64(n)-1, 10))), half(json.Number(strconv.FormatInt(int64(n), 10))))
 		}
 	}
 	return out
