@@ -55,14 +55,14 @@ func (d *DB) connect(ctx context.Context) (*conn, error) {
 	// A database that never looked at its bytes cannot give them as UTF-8, only as
 	// they are.
 	if bytes := "SQL_ASCII"; c.pg.ParameterStatus("server_encoding") == bytes && c.pg.ParameterStatus("client_encoding") != bytes {
-		c.close()
+		c.Close()
 		cfg.RuntimeParams["client_encoding"] = bytes
 		if c.pg, err = pgconn.ConnectConfig(ctx, cfg); err != nil {
 			return nil, connectError(ctx, err)
 		}
 	}
 	if err := d.learn(ctx, c); err != nil {
-		c.close()
+		c.Close()
 		return nil, err
 	}
 	return c, nil
@@ -154,8 +154,11 @@ func (c *conn) ready() error {
 	}
 }
 
+// Spent says that the connection is not to be used again.
+func (c *conn) Spent() bool { return c.spent }
+
 // close ends the connection, and on the server what still runs for it.
-func (c *conn) close() {
+func (c *conn) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if c.pg.IsClosed() {

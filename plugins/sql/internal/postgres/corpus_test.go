@@ -4,43 +4,15 @@
 package postgres
 
 import (
-	"bufio"
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/toolwharf/toolwharf/plugins/sql/internal/corpus"
 	"github.com/toolwharf/toolwharf/plugins/sql/internal/engine"
 )
 
-type corpusLine struct {
-	ID      string            `json:"id"`
-	SQL     string            `json:"sql"`
-	Allowed []string          `json:"allowed_tables"`
-	Expect  string            `json:"expect"`
-	Why     string            `json:"why"`
-	Params  []json.RawMessage `json:"params"`
-	Limits  string            `json:"limits"`
-}
-
-func corpus(tb testing.TB) []corpusLine {
-	tb.Helper()
-	f, err := os.Open("testdata/corpus.jsonl")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	var lines []corpusLine
-	for scanner := bufio.NewScanner(f); scanner.Scan(); {
-		var l corpusLine
-		if err := json.Unmarshal(scanner.Bytes(), &l); err != nil {
-			tb.Fatal(err)
-		}
-		lines = append(lines, l)
-	}
-	return lines
-}
+const corpusFile = "guard/testdata/corpus.jsonl"
 
 // guarded opens a database as the plugin does.
 func guarded(t testing.TB, database string, o Options) *DB {
@@ -70,7 +42,7 @@ func TestCorpus(t *testing.T) {
 	name := database(t, "")
 	before := counts(t, name)
 	open := map[string]*DB{}
-	engineOf := func(line corpusLine, o Options) *DB {
+	engineOf := func(line corpus.Line, o Options) *DB {
 		key := strings.Join(line.Allowed, "\x00") + line.Limits
 		if o.VerifyServer {
 			key += "\x00verified"
@@ -90,7 +62,7 @@ func TestCorpus(t *testing.T) {
 		}
 		return open[key]
 	}
-	for _, line := range corpus(t) {
+	for _, line := range corpus.Read(t, corpusFile) {
 		params, err := engine.ParseParams(line.Params)
 		if err != nil {
 			t.Fatal(err)

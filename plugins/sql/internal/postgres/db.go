@@ -23,7 +23,7 @@ type DB struct {
 	calls  map[string]bool // the operator's additions to the allowed functions
 	verify bool
 	limits engine.Limits
-	pool   *pool
+	pool   *engine.Pool[*conn]
 	guards guards
 
 	mu    sync.Mutex
@@ -86,7 +86,7 @@ func openWith(ctx context.Context, dsn string, o Options, g func(d *DB) guards) 
 	}
 	d := &DB{
 		config: cfg, schema: schema, verify: o.VerifyServer, limits: o.Limits,
-		calls: map[string]bool{}, pool: newPool(o.Limits.Connections),
+		calls: map[string]bool{}, pool: engine.NewPool[*conn](o.Limits.Connections),
 	}
 	for _, f := range o.Functions {
 		d.calls[f] = true
@@ -100,7 +100,7 @@ func openWith(ctx context.Context, dsn string, o Options, g func(d *DB) guards) 
 		return nil, opening(ctx, err)
 	}
 	findings, err := c.findings(ctx, d)
-	d.pool.release(c)
+	d.pool.Release(c)
 	if err == nil {
 		err = judgeRole(findings, o)
 	}
@@ -175,7 +175,7 @@ func (d *DB) with(caller context.Context, do func(ctx context.Context, c *conn) 
 		if !lost || try == tries {
 			return err
 		}
-		d.pool.flush()
+		d.pool.Flush() // most likely the others are lost, too
 	}
 }
 
@@ -184,7 +184,7 @@ func (d *DB) once(caller context.Context, do func(ctx context.Context, c *conn) 
 	if err != nil {
 		return false, d.explain(caller, caller, err)
 	}
-	defer d.pool.release(c)
+	defer d.pool.Release(c)
 	ctx, cancel := context.WithTimeout(caller, d.limits.Timeout+timeoutGrace)
 	defer cancel()
 	err = do(ctx, c)
@@ -208,7 +208,7 @@ func (d *DB) Check(ctx context.Context, sql string) (*engine.Verdict, error) {
 // Close waits for running statements, each of which has its time, and closes
 // every connection.
 func (d *DB) Close() error {
-	d.pool.close()
+	d.pool.Close()
 	return nil
 }
 

@@ -72,7 +72,7 @@ func judgeRole(findings []string, o Options) error {
 // Health says how the database and its role are. Where it cannot be asked, that
 // is the one finding.
 func (d *DB) Health(ctx context.Context) engine.Health {
-	h := engine.Health{Engine: "postgres", Max: cap(d.pool.slots)}
+	h := engine.Health{Engine: "postgres"}
 	err := d.with(ctx, func(ctx context.Context, c *conn) (err error) {
 		h.Version = c.pg.ParameterStatus("server_version")
 		h.Findings, err = c.findings(ctx, d)
@@ -81,6 +81,6 @@ func (d *DB) Health(ctx context.Context) engine.Health {
 	if err != nil {
 		h.Findings = []string{"the database cannot be read at the moment"}
 	}
-	h.Open, h.Busy = d.pool.counts()
+	h.Open, h.Busy, h.Max = d.pool.Counts()
 	return h
 }

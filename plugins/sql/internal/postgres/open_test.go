@@ -25,7 +25,7 @@ func TestTheGuardKnowsWhatTheSchemaHas(t *testing.T) {
 		CREATE FUNCTION plus(orders, int) RETURNS text LANGUAGE sql AS 'SELECT token FROM secrets';
 		CREATE OPERATOR + (LEFTARG = orders, RIGHTARG = int, FUNCTION = plus);
 		GRANT SELECT ON secrets TO reader`)
-	d.pool.flush()
+	d.pool.Flush()
 	if _, err := query(t, d, "SELECT id FROM orders"); err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func (d *DB) open(ctx context.Context, unwritten bool) (c *conn, err error) {
 	c.watchdog.Stop()
 	defer func() {
 		if err != nil {
-			c.close()
+			c.Close()
 		}
 	}()
 	if err := c.secure(); err != nil {
@@ -176,7 +176,10 @@ func (c *conn) refreshCatalog() error {
 	return nil
 }
 
-func (c *conn) close() {
+// Spent says that the connection is not to be used again.
+func (c *conn) Spent() bool { return c.spent }
+
+func (c *conn) Close() {
 	// After running out of memory even closing may fail, by a panic; what is
 	// left then is garbage.
 	defer func() { _ = recover() }()

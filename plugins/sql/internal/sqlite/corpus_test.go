@@ -4,44 +4,16 @@
 package sqlite
 
 import (
-	"bufio"
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/toolwharf/toolwharf/plugins/sql/internal/corpus"
 	"github.com/toolwharf/toolwharf/plugins/sql/internal/engine"
 )
 
-type corpusLine struct {
-	ID      string            `json:"id"`
-	Class   string            `json:"class"`
-	SQL     string            `json:"sql"`
-	Allowed []string          `json:"allowed_tables"`
-	Expect  string            `json:"expect"`
-	Why     string            `json:"why"`
-	Params  []json.RawMessage `json:"params"`
-	Limits  string            `json:"limits"`
-}
-
-func corpus(tb testing.TB) []corpusLine {
-	tb.Helper()
-	f, err := os.Open("testdata/corpus.jsonl")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	var lines []corpusLine
-	for scanner := bufio.NewScanner(f); scanner.Scan(); {
-		var l corpusLine
-		if err := json.Unmarshal(scanner.Bytes(), &l); err != nil {
-			tb.Fatal(err)
-		}
-		lines = append(lines, l)
-	}
-	return lines
-}
+const corpusFile = "testdata/corpus.jsonl"
 
 func TestCorpus(t *testing.T) {
 	path := fixture(t)
@@ -49,7 +21,7 @@ func TestCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range corpus(t) {
+	for _, line := range corpus.Read(t, corpusFile) {
 		t.Run(line.ID, func(t *testing.T) {
 			limits := testLimits
 			if strings.Contains(line.Limits, "statement_timeout") {

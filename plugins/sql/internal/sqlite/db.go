@@ -27,7 +27,7 @@ type DB struct {
 	limits    engine.Limits
 	stuck     func()
 	shutOut   func()
-	pool      *pool
+	pool      *engine.Pool[*conn]
 }
 
 var _ engine.Engine = (*DB)(nil)
@@ -76,18 +76,18 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if o.ShutOut == nil {
 		o.ShutOut = func() {}
 	}
-	d := &DB{path: path, tables: o.Tables, functions: map[string]bool{}, limits: o.Limits, stuck: o.Stuck, pool: newPool(o.Limits.Connections)}
+	d := &DB{path: path, tables: o.Tables, functions: map[string]bool{}, limits: o.Limits, stuck: o.Stuck, pool: engine.NewPool[*conn](o.Limits.Connections)}
 	for _, name := range o.Functions {
 		d.functions[fold(name)] = true
 	}
 	if err := regular(path); err != nil {
 		return nil, err
 	}
-	c, err := d.connect(ctx)
+	c, err := d.acquire(ctx)
 	if err != nil {
 		return nil, openError(ctx, err)
 	}
-	d.pool.idle = append(d.pool.idle, c)
+	d.pool.Release(c)
 	d.shutOut = o.ShutOut // at the start it would be so again
 	return d, nil
 }
@@ -146,7 +146,7 @@ func (d *DB) with(caller context.Context, do func(*conn) error) error {
 		err = d.explain(ctx, caller, err)
 		cancel()
 		trusted := d.untouched(c)
-		d.pool.release(c)
+		d.pool.Release(c)
 		if trusted {
 			return err
 		}
@@ -166,7 +166,7 @@ func (d *DB) Tables(caller context.Context) (tables []engine.Table, err error) {
 // Close waits for running statements, each of which has its time, and closes
 // every connection.
 func (d *DB) Close() error {
-	d.pool.close()
+	d.pool.Close()
 	return nil
 }
 

@@ -247,6 +247,6 @@ func (d *DB) Health(caller context.Context) engine.Health {
 	}); err != nil {
 		h.Version = ""
 	}
-	h.Open, h.Busy, h.Max = d.pool.counts()
+	h.Open, h.Busy, h.Max = d.pool.Counts()
 	return h
 }

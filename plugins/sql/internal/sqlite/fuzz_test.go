@@ -10,6 +10,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/toolwharf/toolwharf/plugins/sql/internal/corpus"
 	"github.com/toolwharf/toolwharf/plugins/sql/internal/engine"
 )
 
@@ -17,7 +18,7 @@ import (
 // and nothing else? Who answers is a connection without any guard, by the
 // program that it makes of the text.
 func FuzzGuard(f *testing.F) {
-	for _, line := range corpus(f) {
+	for _, line := range corpus.Read(f, corpusFile) {
 		f.Add(line.SQL)
 	}
 	for _, sql := range []string{

@@ -69,8 +69,8 @@ func TestAThousandCancelledStatementsLeakNothing(t *testing.T) {
 	for range 3 {
 		mustQuery(t, d, "SELECT count(*) FROM orders")
 	}
-	if n := len(d.pool.idle); n > 2 || len(d.pool.slots) != 0 {
-		t.Errorf("%d idle connections, %d in use", n, len(d.pool.slots))
+	if opened, busy, _ := d.pool.Counts(); opened > 2 || busy != 0 {
+		t.Errorf("%d connections, %d in use", opened, busy)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestABusyPoolSaysSo(t *testing.T) {
 		defer close(done)
 		_, _ = d.Query(ctx, engine.Statement{SQL: endless})
 	}()
-	for len(d.pool.slots) == 0 {
+	for busy := 0; busy == 0; _, busy, _ = d.pool.Counts() {
 		time.Sleep(time.Millisecond) // until the other one has the connection
 	}
 	_, err := query(t, d, "SELECT 1")
@@ -113,7 +113,7 @@ func TestAnEngineThatDoesNotStopIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.pool.release(c)
+	defer d.pool.Release(c)
 	_ = c.guarded(t.Context(), func() error {
 		select {
 		case <-stuck:
@@ -192,6 +192,17 @@ func TestAChangedSchemaIsJudgedAnew(t *testing.T) {
 	}
 }
 
+// lookAgain has the idle connection look for its file the next time.
+func lookAgain(t *testing.T, d *DB) {
+	t.Helper()
+	c, err := d.acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.looked = c.looked.Add(-lookEvery)
+	d.pool.Release(c)
+}
+
 func TestAReplacedFileIsReadAnew(t *testing.T) {
 	path := fixture(t)
 	d := open(t, path, testLimits, "orders")
@@ -200,18 +211,14 @@ func TestAReplacedFileIsReadAnew(t *testing.T) {
 	if err := os.Rename(other, path); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range d.pool.idle {
-		c.looked = c.looked.Add(-lookEvery)
-	}
+	lookAgain(t, d)
 	if a := mustQuery(t, d, "SELECT id FROM orders"); len(a.Rows) != 1 || a.Rows[0]["id"] != 42.0 {
 		t.Errorf("%v", a.Rows)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range d.pool.idle {
-		c.looked = c.looked.Add(-lookEvery)
-	}
+	lookAgain(t, d)
 	if _, err := query(t, d, "SELECT id FROM orders"); code(err) != engine.CodeUnavailable || strings.Contains(err.Error(), path) {
 		t.Errorf("a file that is gone: %v", err)
 	}

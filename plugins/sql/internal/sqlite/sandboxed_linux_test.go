@@ -65,7 +65,12 @@ func TestAWALDatabaseThatNobodyWritesIsReadWithoutItsLog(t *testing.T) {
 		if a := mustQuery(t, d, "SELECT count(*) AS n FROM t"); a.Rows[0]["n"] != 1.0 {
 			t.Errorf("%v", a.Rows)
 		}
-		if !d.pool.idle[0].unwritten {
+		c, err := d.acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.pool.Release(c)
+		if !c.unwritten {
 			t.Error("the log could be made")
 		}
 	})

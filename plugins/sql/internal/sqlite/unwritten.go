@@ -31,7 +31,7 @@ func (d *DB) openUnwritten(ctx context.Context) (*conn, bool) {
 		return nil, false
 	}
 	if !d.untouched(c) {
-		c.close()
+		c.Close()
 		return nil, false
 	}
 	return c, true

@@ -19,7 +19,7 @@ func TestNothingIsWrittenEvenWithoutTheGuard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.pool.release(c)
+	defer d.pool.Release(c)
 	other := filepath.Join(t.TempDir(), "other.db")
 	for _, sql := range []string{
 		"DELETE FROM orders",

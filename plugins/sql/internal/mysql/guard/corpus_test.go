@@ -4,40 +4,13 @@
 package guard
 
 import (
-	"bufio"
-	"encoding/json"
-	"os"
 	"testing"
 
+	"github.com/toolwharf/toolwharf/plugins/sql/internal/corpus"
 	"github.com/toolwharf/toolwharf/plugins/sql/internal/engine"
 )
 
-type corpusLine struct {
-	ID      string   `json:"id"`
-	SQL     string   `json:"sql"`
-	Allowed []string `json:"allowed_tables"`
-	Expect  string   `json:"expect"`
-	Why     string   `json:"why"`
-	SQLMode string   `json:"sql_mode"`
-}
-
-func corpus(tb testing.TB) []corpusLine {
-	tb.Helper()
-	f, err := os.Open("testdata/corpus.jsonl")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	var lines []corpusLine
-	for scanner := bufio.NewScanner(f); scanner.Scan(); {
-		var l corpusLine
-		if err := json.Unmarshal(scanner.Bytes(), &l); err != nil {
-			tb.Fatal(err)
-		}
-		lines = append(lines, l)
-	}
-	return lines
-}
+const corpusFile = "testdata/corpus.jsonl"
 
 // newGuard makes a guard of database shop.
 func newGuard(tb testing.TB, p Policy, tables ...string) *Guard {
@@ -58,7 +31,7 @@ func newGuard(tb testing.TB, p Policy, tables ...string) *Guard {
 }
 
 func TestCorpus(t *testing.T) {
-	for _, line := range corpus(t) {
+	for _, line := range corpus.Read(t, corpusFile) {
 		for _, strip := range []bool{false, true} {
 			g := newGuard(t, Policy{SQLMode: line.SQLMode, Strip: strip}, line.Allowed...)
 			_, err := g.Judge(line.SQL)

@@ -6,12 +6,14 @@ package guard
 import (
 	"slices"
 	"testing"
+
+	"github.com/toolwharf/toolwharf/plugins/sql/internal/corpus"
 )
 
 // FuzzJudge holds that nothing makes the guard panic, that what it allows reads
 // allowed tables only, and that the text made of a tree is judged as the tree.
 func FuzzJudge(f *testing.F) {
-	for i, line := range corpus(f) {
+	for i, line := range corpus.Read(f, corpusFile) {
 		f.Add(line.SQL, uint8(i%16))
 	}
 	f.Add("SELECT \"a\\\" , 'it''s' -- x", uint8(3))

@@ -52,7 +52,7 @@ type Guard struct {
 	tables    map[engine.Name]bool
 	functions map[engine.Name]bool
 	parsers   sync.Pool
-	verdicts  cache
+	verdicts  engine.Memory
 }
 
 // New makes a guard.
@@ -89,15 +89,15 @@ func New(p Policy) (*Guard, error) {
 
 // Judge says what a statement reads, or why it may not run.
 func (g *Guard) Judge(sql string) (*engine.Verdict, error) {
-	if v := g.verdicts.get(sql); v != nil {
+	if v := g.verdicts.Find(sql); v != nil {
 		return v, nil
 	}
 	v, err := g.judge(sql)
 	if err != nil {
 		return nil, err
 	}
-	g.verdicts.put(sql, v)
-	return v.copy(), nil
+	g.verdicts.Keep(sql, &v.Verdict)
+	return &v.Verdict, nil
 }
 
 func (g *Guard) judge(sql string) (*verdict, error) {
@@ -258,11 +258,4 @@ type verdict struct {
 func (v *verdict) equal(o *verdict) bool {
 	return slices.Equal(v.Tables, o.Tables) && slices.Equal(v.Functions, o.Functions) &&
 		v.Params == o.Params && slices.Equal(v.shape, o.shape)
-}
-
-// copy is for a caller, who may change it.
-func (v *verdict) copy() *engine.Verdict {
-	c := v.Verdict
-	c.Tables, c.Functions = slices.Clone(v.Tables), slices.Clone(v.Functions)
-	return &c
 }

@@ -500,26 +500,3 @@ func TestAVerdictSaysWhatIsRead(t *testing.T) {
 		v.Tables[0], v.Functions[0] = engine.Name{}, "" // is the caller's own
 	}
 }
-
-func TestTheCacheIsBounded(t *testing.T) {
-	g := newGuard(t, Policy{})
-	for i := range 3 * cachedVerdicts {
-		if _, err := g.Judge("SELECT " + strings.Repeat("1", 1+i)); err != nil && i < 60 {
-			t.Fatal(err)
-		}
-		if _, err := g.Judge("SELECT '" + strings.Repeat("1", 1+i) + "'"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := g.Judge("SELECT '" + strings.Repeat("x", cachedBytes) + "'"); err != nil {
-		t.Fatal(err)
-	}
-	if g.verdicts.order.Len() != cachedVerdicts || len(g.verdicts.byText) != cachedVerdicts {
-		t.Errorf("%d, %d", g.verdicts.order.Len(), len(g.verdicts.byText))
-	}
-	for text := range g.verdicts.byText {
-		if len(text) > cachedBytes {
-			t.Errorf("%d bytes are kept", len(text))
-		}
-	}
-}

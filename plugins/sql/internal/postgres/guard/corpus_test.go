@@ -4,39 +4,13 @@
 package guard
 
 import (
-	"bufio"
-	"encoding/json"
-	"os"
 	"testing"
 
+	"github.com/toolwharf/toolwharf/plugins/sql/internal/corpus"
 	"github.com/toolwharf/toolwharf/plugins/sql/internal/engine"
 )
 
-type corpusLine struct {
-	ID      string   `json:"id"`
-	SQL     string   `json:"sql"`
-	Allowed []string `json:"allowed_tables"`
-	Expect  string   `json:"expect"`
-	Why     string   `json:"why"`
-}
-
-func corpus(tb testing.TB) []corpusLine {
-	tb.Helper()
-	f, err := os.Open("testdata/corpus.jsonl")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	var lines []corpusLine
-	for scanner := bufio.NewScanner(f); scanner.Scan(); {
-		var l corpusLine
-		if err := json.Unmarshal(scanner.Bytes(), &l); err != nil {
-			tb.Fatal(err)
-		}
-		lines = append(lines, l)
-	}
-	return lines
-}
+const corpusFile = "testdata/corpus.jsonl"
 
 // policy is that of a catalogue with the fixture of the corpus.
 func policy(tb testing.TB, tables ...string) Policy {
@@ -62,7 +36,7 @@ func guardOf(tb testing.TB, p Policy) *Guard {
 }
 
 func TestCorpus(t *testing.T) {
-	for _, line := range corpus(t) {
+	for _, line := range corpus.Read(t, corpusFile) {
 		t.Run(line.ID, func(t *testing.T) {
 			p := policy(t, line.Allowed...)
 			v, err := guardOf(t, p).Judge(t.Context(), line.SQL)

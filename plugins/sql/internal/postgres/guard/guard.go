@@ -15,7 +15,7 @@ import (
 // Guard judges statements by one policy. It is safe for concurrent use.
 type Guard struct {
 	rules  *rules
-	memory memory
+	memory engine.Memory
 }
 
 // New makes the guard of a policy. An error names an entry that is no name.
@@ -27,24 +27,17 @@ func New(p Policy) (*Guard, error) {
 	return &Guard{rules: r}, nil
 }
 
-// WithCatalog is the same guard with another Policy.RowFunctions and
-// Policy.Columns. It remembers no verdict of g.
-func (g *Guard) WithCatalog(rowFunctions, columns map[string]bool) *Guard {
-	return &Guard{rules: g.rules.withCatalog(rowFunctions, columns)}
-}
-
-// Judge says what a statement reads and calls, or why it may not. The verdict's
-// slices are shared and not to be changed. Tables of the default schema are
-// without it.
+// Judge says what a statement reads and calls, or why it may not. Tables of the
+// default schema are without it.
 func (g *Guard) Judge(ctx context.Context, sql string) (*engine.Verdict, error) {
-	if v := g.memory.find(sql); v != nil {
+	if v := g.memory.Find(sql); v != nil {
 		return v, nil
 	}
 	v, err := g.judge(ctx, sql)
 	if err != nil {
 		return nil, err
 	}
-	g.memory.keep(sql, v)
+	g.memory.Keep(sql, v)
 	return v, nil
 }
 

@@ -5,7 +5,6 @@ package guard
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 
 	"github.com/toolwharf/toolwharf/plugins/sql/internal/engine"
@@ -94,13 +93,6 @@ func (r *rules) names(kind string, entries []string) (map[engine.Name]bool, erro
 		}
 	}
 	return m, nil
-}
-
-// withCatalog is r with what a catalogue says of names.
-func (r *rules) withCatalog(rowFunctions, columns map[string]bool) *rules {
-	c := *r
-	c.RowFunctions, c.Columns = maps.Clone(rowFunctions), maps.Clone(columns)
-	return &c
 }
 
 // table says whether a table may be read. A name without a schema is looked for

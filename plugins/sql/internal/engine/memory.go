@@ -1,15 +1,15 @@
 // Copyright The Toolwharf Authors
 // SPDX-License-Identifier: Apache-2.0
 
-package guard
+package engine
 
 import (
 	"container/list"
+	"slices"
 	"sync"
-
-	"github.com/toolwharf/toolwharf/plugins/sql/internal/engine"
 )
 
+// The same statements come again and again; longer ones are rarely the same.
 const (
 	// memorySize is how many verdicts are kept, memoryText how long a text may
 	// be to have its verdict kept: a megabyte at most, together.
@@ -17,9 +17,9 @@ const (
 	memoryText = 4 << 10
 )
 
-// memory keeps the verdicts of the statements that were judged last. Refusals
-// are not kept: who is refused changes the statement.
-type memory struct {
+// Memory keeps a guard's verdicts on the statements that were judged last. Refusals
+// are not kept: who is refused changes the statement. The zero value is empty.
+type Memory struct {
 	mu     sync.Mutex
 	recent list.List // of *recollection, the latest first
 	byText map[string]*list.Element
@@ -27,11 +27,11 @@ type memory struct {
 
 type recollection struct {
 	text    string
-	verdict engine.Verdict
+	verdict *Verdict
 }
 
-// find is a copy of what is known of a text, or nil.
-func (m *memory) find(text string) *engine.Verdict {
+// Find is a copy of what is known of a text, or nil.
+func (m *Memory) Find(text string) *Verdict {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e, ok := m.byText[text]
@@ -43,11 +43,11 @@ func (m *memory) find(text string) *engine.Verdict {
 	if !ok {
 		return nil
 	}
-	v := r.verdict
-	return &v
+	return r.verdict.clone()
 }
 
-func (m *memory) keep(text string, v *engine.Verdict) {
+// Keep remembers a copy of a verdict.
+func (m *Memory) Keep(text string, v *Verdict) {
 	if len(text) > memoryText || len(v.SQL) > memoryText {
 		return
 	}
@@ -59,11 +59,17 @@ func (m *memory) keep(text string, v *engine.Verdict) {
 	if _, ok := m.byText[text]; ok {
 		return
 	}
-	m.byText[text] = m.recent.PushFront(&recollection{text, *v})
+	m.byText[text] = m.recent.PushFront(&recollection{text, v.clone()})
 	if m.recent.Len() > memorySize {
-		oldest := m.recent.Back()
-		if r, ok := m.recent.Remove(oldest).(*recollection); ok {
+		if r, ok := m.recent.Remove(m.recent.Back()).(*recollection); ok {
 			delete(m.byText, r.text)
 		}
 	}
+}
+
+// clone is for a caller, who may change it.
+func (v *Verdict) clone() *Verdict {
+	c := *v
+	c.Tables, c.Functions = slices.Clone(v.Tables), slices.Clone(v.Functions)
+	return &c
 }
