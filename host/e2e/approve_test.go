@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/cdproto/log"
@@ -224,11 +225,13 @@ func TestPagesElsewhereCannotDecideWithTheBrowserOfAnOperator(t *testing.T) {
 	// The worst case: the page knows what no page can know, the session's token.
 	csrf := eval[string](b, "document.querySelector('main form input[name=csrf]').value")
 
-	var page string
+	var page atomic.Pointer[string] // a browser also asks by itself, for an icon
+	show := func(text string) { page.Store(&text) }
+	show("")
 	// Another port of the same host name: the browser sends the session's cookie along.
 	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		_, _ = io.WriteString(w, page)
+		_, _ = io.WriteString(w, *page.Load())
 	}))
 	defer evil.Close()
 	stillWaits := func(t *testing.T) {
@@ -241,7 +244,7 @@ func TestPagesElsewhereCannotDecideWithTheBrowserOfAnOperator(t *testing.T) {
 		target, html.EscapeString(csrf))
 	t.Run("a form on another port", func(t *testing.T) {
 		b.t = t
-		page = form
+		show(form)
 		b.open(evil.URL)
 		b.submit("button")
 		b.has("not sent by a page of this host")
@@ -249,7 +252,7 @@ func TestPagesElsewhereCannotDecideWithTheBrowserOfAnOperator(t *testing.T) {
 	})
 	t.Run("a form without an origin", func(t *testing.T) {
 		b.t = t
-		page = `<meta name=referrer content=no-referrer>` + form
+		show(`<meta name=referrer content=no-referrer>` + form)
 		b.open(evil.URL)
 		b.submit("button")
 		b.has("origin-not-allowed")
@@ -257,9 +260,9 @@ func TestPagesElsewhereCannotDecideWithTheBrowserOfAnOperator(t *testing.T) {
 	})
 	t.Run("a script on another port", func(t *testing.T) {
 		b.t = t
-		page = fmt.Sprintf(`<script>var done = fetch(%q, {method: "POST", mode: "no-cors", credentials: "include",
+		show(fmt.Sprintf(`<script>var done = fetch(%q, {method: "POST", mode: "no-cors", credentials: "include",
 			headers: {"Content-Type": "application/x-www-form-urlencoded"}, body: %q}).then(r => r.type, e => "failed")</script>`,
-			target, url.Values{"csrf": {csrf}, "decision": {"approve"}}.Encode())
+			target, url.Values{"csrf": {csrf}, "decision": {"approve"}}.Encode()))
 		b.open(evil.URL)
 		if got := eval[string](b, "done", chromedp.EvalAwaitPromise); got == "" {
 			t.Error("the script has not run")
@@ -277,7 +280,7 @@ func TestPagesElsewhereCannotDecideWithTheBrowserOfAnOperator(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page = fmt.Sprintf(`<iframe src=%q></iframe>`, target)
+		show(fmt.Sprintf(`<iframe src=%q></iframe>`, target))
 		b.open(evil.URL)
 		eventually(t, "the browser refuses to frame it", func() error {
 			if !said.has("frame-ancestors") {
@@ -289,7 +292,7 @@ func TestPagesElsewhereCannotDecideWithTheBrowserOfAnOperator(t *testing.T) {
 	})
 	t.Run("a link on another site opens the page all the same", func(t *testing.T) {
 		b.t = t
-		page = fmt.Sprintf(`<a href=%q>x</a>`, target)
+		show(fmt.Sprintf(`<a href=%q>x</a>`, target))
 		_, port, _ := net.SplitHostPort(strings.TrimPrefix(evil.URL, "http://"))
 		b.open("http://localhost:" + port) // to which 127.0.0.1 is another site
 		b.do("follow it", chromedp.Click(chromedp.CSS("a")), chromedp.WaitReady(chromedp.CSS("button[value=approve]")))
